@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headtorch {
+
+/// The weights of one layer, before dropout. Rows are queries, columns are keys, both from 0.
+struct LayerWeights {
+  std::int64_t samples = 0, heads = 0, queries = 0, keys = 0;
+  std::vector<float> values;  ///< [samples, heads, queries, keys], row-major
+
+  /// One head's [queries, keys].
+  std::span<const float> head(std::int64_t sample, std::int64_t index) const {
+    const std::int64_t size = queries * keys;
+    return std::span(values).subspan(static_cast<std::size_t>((sample * heads + index) * size),
+                                     static_cast<std::size_t>(size));
+  }
+};
+
+/// The weights of every head of a model on a few inputs, at one moment of training.
+struct AttentionMaps {
+  std::string task;
+  std::int64_t step = 0;                         ///< optimizer steps taken
+  std::vector<std::vector<std::string>> tokens;  ///< [samples][position], as shown to people
+  std::vector<LayerWeights> layers;              ///< from the input upwards
+};
+
+}  // namespace headtorch

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headtorch::tasks {
+
+/// Label of a position that no loss and no accuracy counts.
+inline constexpr std::int64_t kNotCounted = -1;
+
+/// How a model must look at a task's tokens: a label for each position from the whole sequence, or the next token from
+/// those before it.
+enum class Reading { kWholeSequence, kLeftToRight };
+
+enum class Split { kTrain, kValidation, kTest };
+
+/// Tokens and labels of some examples, batch first, row-major [examples, length]. Tokens are in 0 .. n_symbols-1, labels
+/// in 0 .. n_classes-1 or kNotCounted.
+struct Batch {
+  std::int64_t examples = 0, length = 0;
+  std::vector<std::int64_t> tokens, labels;
+};
+
+/// What one task is, in numbers a model can be sized by.
+struct TaskShape {
+  std::string name;
+  Reading reading = Reading::kWholeSequence;
+  std::int64_t n_symbols = 0;  ///< size of the input vocabulary
+  std::int64_t n_classes = 0;  ///< size of the label vocabulary
+  std::int64_t seq_len = 0;    ///< tokens of an example
+};
+
+/// Values of the `[task]` section.
+struct TaskOptions {
+  std::string name;
+  std::int64_t seq_len = 0;    ///< 0: the task's own default
+  std::int64_t n_symbols = 0;  ///< 0: the task's own default; not for text
+  std::string file;            ///< text only
+};
+
+/// A source of examples. Example i of a split is a function of (seed, split, i) alone; splits share no example unless
+/// `overlap_note` says otherwise. Objects are immutable and may be read from several threads.
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  virtual const TaskShape& shape() const = 0;
+  /// Examples first .. first+count-1. The training stream has no end; the others have `size(split)` examples.
+  virtual Batch batch(Split split, std::int64_t first, std::int64_t count) const = 0;
+  /// Number of examples of kValidation or kTest.
+  virtual std::int64_t size(Split split) const = 0;
+  /// A token as a person reads it: "7", "a", "\u2423" for a space. Valid UTF-8.
+  virtual std::string token_text(std::int64_t token) const = 0;
+  /// Tokens of what a person typed: "3 1 4" for symbol tasks, characters for text.
+  /// @throws DataError naming the unknown word or character (U+....) and what is known.
+  virtual std::vector<std::int64_t> parse_tokens(std::string_view input) const = 0;
+  /// One sentence when splits cannot be kept apart or a test repeats examples, else empty.
+  virtual std::string overlap_note() const { return {}; }
+  /// Test examples on which free-running accuracy is measured (0: not a measure for this task).
+  virtual std::int64_t n_free_running() const { return 0; }
+};
+
+/// One line of `headtorch tasks`.
+struct TaskDescription {
+  std::string name, summary;
+  std::int64_t n_symbols = 0, seq_len = 0, n_test = 0;
+  Reading reading = Reading::kWholeSequence;
+};
+std::vector<TaskDescription> describe_tasks();
+
+/// Builds a task.  @throws UsageError for an unknown name (listing the known ones), ConfigError for a size out of range,
+/// InputMissing or DataError for a text that is absent, empty, too short or not UTF-8 (with the byte offset).
+std::unique_ptr<Task> make_task(const TaskOptions& options, std::uint64_t seed);
+
+}  // namespace headtorch::tasks
