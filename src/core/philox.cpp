@@ -7,7 +7,7 @@
 // One function body, compiled for each instruction set and chosen once at start; the arithmetic is on integers, so every
 // version gives the same bits.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define HEADTORCH_EACH_PROCESSOR __attribute__((target_clones("avx512f,avx512bw,avx512dq,avx512vl", "avx2", "default")))
+#define HEADTORCH_EACH_PROCESSOR __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
 #else
 #define HEADTORCH_EACH_PROCESSOR
 #endif
