@@ -1,0 +1,133 @@
+#include "src/tasks/text_task.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "src/core/error.hpp"
+#include "src/core/file.hpp"
+#include "src/core/philox.hpp"
+#include "src/tasks/symbol_task.hpp"
+#include "src/tasks/text_file.hpp"
+
+namespace headtorch::tasks {
+namespace {
+
+constexpr std::uint64_t kStream = 0x7462'0000;  // keeps these draws apart from other uses of the seed
+constexpr std::size_t kMostListed = 40;
+
+std::optional<std::int32_t> find_symbol(const std::u32string& symbols, char32_t character) {
+  const auto found = std::lower_bound(symbols.begin(), symbols.end(), character);
+  if (found == symbols.end() || *found != character) return std::nullopt;
+  return static_cast<std::int32_t>(found - symbols.begin());
+}
+
+template <typename Name>
+std::string list_characters(const std::u32string& characters, Name name) {
+  std::vector<std::string> names;
+  for (const char32_t character : characters.substr(0, kMostListed)) names.push_back(name(character));
+  if (characters.size() > kMostListed)
+    names.push_back(fmt::format("and {} more", characters.size() - kMostListed));
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+}  // namespace
+
+TextTask::TextTask(const TaskOptions& options, std::uint64_t seed) : seed_(seed) {
+  if (options.file.empty())
+    throw ConfigError("task", "file is not set: text needs a UTF-8 text, --file FILE");
+  if (options.n_symbols != 0) {
+    throw ConfigError("task", fmt::format("n_symbols = {}: not for text, whose symbols are those of its file",
+                                          options.n_symbols));
+  }
+  const std::int64_t seq_len = size_in_range("seq_len", options.seq_len, 64, 1, kMaxSeqLen);
+  const std::u32string text = decode_text(read_file(options.file), options.file);
+  if (text.empty()) throw DataError(options.file, "is empty: expected a text");
+
+  const auto n = static_cast<std::int64_t>(text.size());
+  n_train_ = n / 10 * 9 + n % 10 * 9 / 10;
+  if (std::min(n_train_, n - n_train_) < seq_len + 1) {
+    throw DataError(
+        options.file,
+        fmt::format("has {} characters, {} for training and {} for validation: with seq_len = {} expected "
+                    "at least {} in each",
+                    n, n_train_, n - n_train_, seq_len, seq_len + 1));
+  }
+  symbols_ = text;
+  std::sort(symbols_.begin(), symbols_.end());
+  symbols_.erase(std::unique(symbols_.begin(), symbols_.end()), symbols_.end());
+  symbols_.shrink_to_fit();
+  text_.reserve(text.size());
+  for (const char32_t character : text) text_.push_back(*find_symbol(symbols_, character));
+
+  const auto n_symbols = static_cast<std::int64_t>(symbols_.size());
+  shape_ = {"text", Reading::kLeftToRight, n_symbols, n_symbols, seq_len};
+}
+
+std::int64_t TextTask::size(Split split) const {
+  if (split == Split::kTrain) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t labels = static_cast<std::int64_t>(text_.size()) - n_train_;
+  return (labels + shape_.seq_len - 1) / shape_.seq_len;
+}
+
+Batch TextTask::batch(Split split, std::int64_t first, std::int64_t count) const {
+  check_examples(*this, split, first, count);
+  Batch batch;
+  batch.examples = count;
+  batch.length = shape_.seq_len;
+  const auto places = static_cast<std::size_t>(count * shape_.seq_len);
+  batch.tokens.assign(places, 0);
+  batch.labels.assign(places, kNotCounted);
+  for (std::int64_t i = first; i < first + count; ++i) {
+    std::int64_t start = 0;
+    if (split == Split::kTrain) {
+      start = Random(seed_, static_cast<std::uint64_t>(i), kStream).below(n_train_ - shape_.seq_len);
+    } else {
+      // The last training character is the first input: the label after it is the first one held out.
+      start = n_train_ - 1 + i * shape_.seq_len;
+    }
+    const std::int64_t length = std::min(shape_.seq_len, static_cast<std::int64_t>(text_.size()) - 1 - start);
+    const auto from = text_.begin() + start;
+    const auto to = (i - first) * shape_.seq_len;
+    std::copy_n(from, length, batch.tokens.begin() + to);
+    std::copy_n(from + 1, length, batch.labels.begin() + to);
+  }
+  return batch;
+}
+
+std::string TextTask::token_text(std::int64_t token) const {
+  return visible_character(symbols_.at(static_cast<std::size_t>(token)));
+}
+
+std::vector<std::int64_t> TextTask::parse_tokens(std::string_view input) const {
+  const std::u32string characters = decode_text(input, "input");
+  if (characters.empty()) throw DataError("input", "is empty: expected characters of the text");
+  std::vector<std::int64_t> tokens;
+  std::u32string unknown;
+  for (const char32_t character : characters) {
+    if (const auto symbol = find_symbol(symbols_, character)) {
+      tokens.push_back(*symbol);
+    } else if (unknown.find(character) == std::u32string::npos) {
+      unknown += character;
+    }
+  }
+  if (!unknown.empty()) {
+    throw DataError(
+        "input",
+        fmt::format("holds {}, which the text does not have: expected characters among {}",
+                    list_characters(unknown, code_point_name), list_characters(symbols_, visible_character)));
+  }
+  return tokens;
+}
+
+std::string TextTask::overlap_note() const {
+  return fmt::format(
+      "The last tenth of the text, {} characters, is both validation and test; no training window reaches "
+      "it.",
+      static_cast<std::int64_t>(text_.size()) - n_train_);
+}
+
+}  // namespace headtorch::tasks
