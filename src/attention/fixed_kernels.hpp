@@ -1,0 +1,35 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+// Kernels that nothing trains, as scores for masked_softmax: log K up to a constant a row. Letters: B batch, H heads,
+// T queries, S keys.
+
+namespace headtorch::attention {
+
+enum class KernelShape { kGaussian, kExponential };
+
+/// Query i looks around position c = slope * i + offset: slope 1 relative, -1 mirrored (offset T-1 is the exact
+/// mirror), 0 absolute. Each list holds one value, or one a head.
+struct PositionalKernel {
+  KernelShape shape = KernelShape::kGaussian;
+  std::vector<double> bandwidth = {1.0};  ///< in positions, > 0
+  std::vector<double> slope = {1.0};
+  std::vector<double> offset = {0.0};  ///< in positions
+};
+
+/// Gaussian -(j - c)^2 / (2 h^2), exponential -|j - c| / h. Queries are the last T of S positions.
+/// @throws ConfigError for a list of the wrong length.  @returns [1 or H, T, S].
+at::Tensor positional_log_kernel(const PositionalKernel& kernel, std::int64_t n_heads, std::int64_t queries,
+                                 std::int64_t keys, const at::TensorOptions& options);
+
+/// True where a key holds the query's token.  @param tokens_BT int64.  @returns bool [B, 1, T, T].
+at::Tensor same_token_mask(const at::Tensor& tokens_BT);
+
+/// True on the own position. Queries are the last T of S positions.  @returns bool [T, S].
+at::Tensor self_mask(std::int64_t queries, std::int64_t keys, at::Device device = at::kCPU);
+
+}  // namespace headtorch::attention

@@ -1,0 +1,19 @@
+#include "src/attention/softmax.hpp"
+
+#include <ATen/ATen.h>
+
+#include <limits>
+
+namespace headtorch::attention {
+
+at::Tensor masked_softmax(const at::Tensor& scores, const at::Tensor& visible) {
+  if (!visible.defined()) return at::softmax(scores, -1);
+  // A row that sees nothing is let through the softmax whole and zeroed afterwards: -inf everywhere would be 0/0.
+  const at::Tensor blind = visible.any(-1, /*keepdim=*/true).logical_not();
+  const at::Tensor hidden = (visible | blind).logical_not();
+  const at::Tensor weights =
+      at::softmax(scores.masked_fill(hidden, -std::numeric_limits<double>::infinity()), -1);
+  return blind.any().item<bool>() ? weights.masked_fill(blind, 0.0) : weights;
+}
+
+}  // namespace headtorch::attention

@@ -1,0 +1,70 @@
+#include "src/nn/encoder.hpp"
+
+#include <torch/torch.h>
+
+#include "src/core/shape.hpp"
+
+namespace headtorch::nn {
+namespace {
+
+torch::nn::LayerNorm make_norm(const EncoderLayerOptions& options) {
+  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.attention.d_model}).eps(options.norm_eps));
+}
+
+}  // namespace
+
+EncoderLayerImpl::EncoderLayerImpl(const EncoderLayerOptions& options) : options_(options) {
+  attention_ = register_module("attention", MultiHeadAttention(options.attention));
+  norm1_ = register_module("norm1", make_norm(options));
+  if (options.d_ff > 0) {
+    feed_forward_ = register_module(
+        "feed_forward", FeedForward(FeedForwardOptions{options.attention.d_model, options.d_ff, options.activation,
+                                                       options.dropout, options.attention.init, options.attention.bias}));
+    norm2_ = register_module("norm2", make_norm(options));
+  }
+}
+
+MultiHeadAttentionResult EncoderLayerImpl::forward(const torch::Tensor& x_BTD, const AttentionCall& call) {
+  const auto branch = [&](const torch::Tensor& y_BTD) {
+    return dropout(y_BTD, options_.dropout, is_training(), call.dropout);
+  };
+  const bool pre = options_.norm == NormPlace::kPre;
+  MultiHeadAttentionResult result = attention_->forward(pre ? norm1_->forward(x_BTD) : x_BTD, call);
+  result.y = x_BTD + branch(result.y);
+  if (!pre) result.y = norm1_->forward(result.y);
+  if (feed_forward_) {
+    result.y = result.y + branch(feed_forward_->forward(pre ? norm2_->forward(result.y) : result.y, call.dropout));
+    if (!pre) result.y = norm2_->forward(result.y);
+  }
+  return result;
+}
+
+EncoderImpl::EncoderImpl(const EncoderOptions& options) : options_(options) {
+  layers_ = register_module("layers", torch::nn::ModuleList());
+  for (std::int64_t index = 0; index < options.n_layers; ++index) layers_->push_back(EncoderLayer(options.layer));
+  if (options.layer.norm == NormPlace::kPre) norm_ = register_module("norm", make_norm(options.layer));
+}
+
+torch::Tensor EncoderImpl::forward(torch::Tensor x_BTD, const Context& context) {
+  HeadProbe* probe = context.probe;
+  AttentionCall call{context.mask, probe == nullptr ? Keep::kOutput : probe->keep, context.tokens_BT, {}, context.dropout};
+  const bool gated = probe != nullptr && probe->gates_LH.defined();
+  if (gated) {
+    check_shape("nn.encoder", "gates", probe->gates_LH.sizes(),
+                {options_.n_layers, options_.layer.attention.n_heads});
+  }
+  if (probe != nullptr) probe->patterns.clear();
+  for (std::int64_t index = 0; index < options_.n_layers; ++index) {
+    if (gated) call.gates_H = probe->gates_LH[index];
+    MultiHeadAttentionResult result = layer(index).forward(x_BTD, call);
+    x_BTD = std::move(result.y);
+    if (call.keep == Keep::kPattern) probe->patterns.push_back(std::move(result.pattern));
+  }
+  return norm_ ? norm_->forward(x_BTD) : x_BTD;
+}
+
+EncoderLayerImpl& EncoderImpl::layer(std::int64_t index) {
+  return layers_->at<EncoderLayerImpl>(static_cast<std::size_t>(index));
+}
+
+}  // namespace headtorch::nn

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/normalization.h>
+#include <torch/nn/pimpl.h>
+
+#include <vector>
+
+#include "src/nn/feed_forward.hpp"
+#include "src/nn/multi_head_attention.hpp"
+
+// Letters: B batch, T tokens, D width, L layers, H heads.
+
+namespace headtorch::nn {
+
+struct EncoderLayerOptions {
+  MultiHeadAttentionOptions attention;  ///< d_model, heads, bias, init, scores
+  std::int64_t d_ff = 256;              ///< 0: attention only
+  double dropout = 0.1;                 ///< on both residual branches and inside the feed-forward
+  NormPlace norm = NormPlace::kPre;
+  double norm_eps = 1e-5;
+  Activation activation = Activation::kGelu;
+};
+
+/// Pre-norm: x + f(LN(x)) for attention, then feed-forward (Xiong et al. 2020, arXiv:2002.04745); post-norm: LN(x + f(x))
+/// (Vaswani et al. 2017, 3.1).
+class EncoderLayerImpl : public torch::nn::Module {
+ public:
+  explicit EncoderLayerImpl(const EncoderLayerOptions& options);
+  MultiHeadAttentionResult forward(const torch::Tensor& x_BTD, const AttentionCall& call = {});
+
+  MultiHeadAttention& attention() { return attention_; }
+
+ private:
+  EncoderLayerOptions options_;
+  MultiHeadAttention attention_{nullptr};
+  FeedForward feed_forward_{nullptr};
+  torch::nn::LayerNorm norm1_{nullptr}, norm2_{nullptr};
+};
+TORCH_MODULE(EncoderLayer);
+
+/// Looks into one forward pass, or switches heads off in it.
+struct HeadProbe {
+  Keep keep = Keep::kPattern;
+  torch::Tensor gates_LH;               ///< [L, H] factor on each head's output; undefined: all on
+  std::vector<torch::Tensor> patterns;  ///< filled under kPattern: a [B, H, T, T] for each layer, from the input up
+};
+
+/// What a forward pass is told besides its input.
+struct Context {
+  attention::Mask mask;
+  torch::Tensor tokens_BT;           ///< int64; needed under Score::kSameToken only
+  DropoutStream* dropout = nullptr;  ///< null: torch's generator
+  HeadProbe* probe = nullptr;        ///< null: nothing is kept
+};
+
+struct EncoderOptions {
+  EncoderLayerOptions layer;
+  std::int64_t n_layers = 2;
+};
+
+/// L layers; a last LayerNorm when they are pre-norm.
+class EncoderImpl : public torch::nn::Module {
+ public:
+  explicit EncoderImpl(const EncoderOptions& options);
+  /// @throws ShapeError unless the last size of x is D and gates are [L, H].
+  torch::Tensor forward(torch::Tensor x_BTD, const Context& context = {});
+
+  EncoderLayerImpl& layer(std::int64_t index);
+
+ private:
+  EncoderOptions options_;
+  torch::nn::ModuleList layers_;
+  torch::nn::LayerNorm norm_{nullptr};
+};
+TORCH_MODULE(Encoder);
+
+}  // namespace headtorch::nn
