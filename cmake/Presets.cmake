@@ -10,10 +10,11 @@ function(headtorch_embed_presets layer)
   endforeach()
   set(generated "${PROJECT_BINARY_DIR}/presets.cpp")
   file(CONFIGURE OUTPUT "${generated}" @ONLY CONTENT
-"#include \"train/settings/embedded_presets.hpp\"\n
+"#include <vector>\n
+#include \"train/settings/embedded_presets.hpp\"\n
 namespace headtorch::train {\n
 std::span<const EmbeddedPreset> embedded_presets() {
-  static constexpr EmbeddedPreset kPresets[] = {\n@entries@  };
+  static const std::vector<EmbeddedPreset> kPresets = {\n@entries@  };
   return kPresets;
 }\n
 }  // namespace headtorch::train\n")

@@ -42,18 +42,23 @@ struct RunConfig {
   TrainOptions train;
 };
 
-/// One setting: TOML key `name` of `[section]` and flag `--name` with `-` for `_`.
+/// One setting: TOML key `name` of `[section]` and flag `--name` with `-` for `_` (all but the task's name,
+/// which is an argument).
 struct Setting {
   std::string section, name, help;
-  std::string allowed;  ///< as shown to people: "integer >= 1", "number in [0, 1)", "pre, post"
+  std::string allowed;     ///< as shown to people: "a number in [0, 1)", "one of pre, post"
+  bool is_switch = false;  ///< true or false: the flag alone means true
 };
+/// In the order in which they are applied. Where one source (a preset, a file, the flags) gives `dropout`
+/// without `attention_dropout`, the latter takes the same value.
 std::span<const Setting> settings();
 
-/// Reads a TOML document over `config`.  @throws ConfigError `[FILE:LINE] KEY = VALUE: what is allowed` for an unknown key, a wrong type or
-/// a value out of range; DataError when the text is not TOML.
+/// Reads a TOML document over `config`.  @throws ConfigError `[FILE:LINE] KEY = VALUE: what is allowed` for
+/// an unknown key, a wrong type or a value out of range; DataError when the text is not TOML. `config` is
+/// then unchanged.
 void read_toml(std::string_view text, std::string_view file, RunConfig& config);
-/// Sets one value from a flag's text.  @throws UsageError when the text cannot be read or names no choice, ConfigError when it is not
-/// allowed.
+/// Sets one value from a flag's text; flags are set in the order of settings().  @throws UsageError when the
+/// text cannot be read or names no choice, ConfigError when it is not allowed.
 void set_flag(std::string_view name, std::string_view value, RunConfig& config);
 /// The whole configuration; read_toml of it gives the same config back, to the bit.
 std::string to_toml(const RunConfig& config);
@@ -67,10 +72,12 @@ std::string_view preset_text(std::string_view name);
 /// @throws UsageError for an unknown task.
 RunConfig default_config(std::string_view task);
 
-/// Checks what no single value can: heads divide the width, kernel lists have 1 or n_heads values, the family fits the task.
+/// Checks what no single value can: heads divide the width, kernel lists have 1 or n_heads values, the family
+/// fits the task, the last rate is not above the peak.
 /// @throws ConfigError naming the settings and both values.
 void check(const RunConfig& config);
-/// Advice that is worth a line, for example features a head outside 32..128 and why that matters; may be empty.
+/// Advice that is worth a line, for example features a head outside 32..128 and why that matters; may be
+/// empty.
 std::vector<std::string> advice(const RunConfig& config);
 
 }  // namespace headtorch::train

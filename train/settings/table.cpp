@@ -1,0 +1,144 @@
+#include <limits>
+
+#include "train/settings/field.hpp"
+
+namespace headtorch::train {
+namespace {
+
+constexpr std::int64_t kMany = 1'000'000'000;
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+/// `names` in the order of the enumeration.
+template <typename Enum>
+Choice choice(std::vector<std::string> names, Enum& (*at)(RunConfig&)) {
+  return {std::move(names), [at](RunConfig& c) { return static_cast<std::size_t>(at(c)); },
+          [at](RunConfig& c, std::size_t index) { at(c) = static_cast<Enum>(index); }};
+}
+
+Real at_least_zero(double& (*at)(RunConfig&)) { return {at, 0.0, true, kNoLimit}; }
+Real above_zero(double& (*at)(RunConfig&)) { return {at, 0.0, false, kNoLimit}; }
+Real probability(double& (*at)(RunConfig&)) { return {at, 0.0, true, 1.0}; }
+
+double& attention_dropout(RunConfig& c) { return c.model.attention.attention_dropout; }
+
+std::vector<Field> task_fields() {
+  return {
+      {"task", "name", "the task, see `headtorch tasks`",
+       Text{[](RunConfig& c) -> std::string& { return c.task.name; }}},
+      {"task", "file", "the text to learn (task text)",
+       Text{[](RunConfig& c) -> std::string& { return c.task.file; }}},
+      {"task", "seq_len", "tokens of an example; auto: the task's own",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.task.seq_len; }, 1, 4096, true}},
+      {"task", "n_symbols", "different symbols; auto: the task's own, or those of the text",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.task.n_symbols; }, 2, 100'000, true}},
+  };
+}
+
+std::vector<Field> model_fields() {
+  using nn::Score;
+  return {
+      {"model", "family", "encoder: every token sees all; causal: only those before it",
+       choice<models::Family>(
+           {"encoder", "causal"}, [](RunConfig & c) -> auto& { return c.model.family; })},
+      {"model", "n_layers", "layers",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.model.n_layers; }, 1, 64}},
+      {"model", "n_heads", "attention heads a layer; must divide d_model",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.model.n_heads; }, 1, 64}},
+      {"model", "d_model", "features of a token",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.model.d_model; }, 1, 4096}},
+      {"model", "d_ff", "width of the feed-forward; 0 leaves it out",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.model.d_ff; }, 0, 16'384}},
+      {"model", "dropout",
+       "on embeddings, residual branches, in the feed-forward, and on weights unless those have their own",
+       Real{[](RunConfig& c) -> double& { return c.model.dropout; }, 0.0, true, 1.0, attention_dropout}},
+      {"model", "attention_dropout", "on weights, after the softmax; as dropout unless given beside it",
+       probability(attention_dropout)},
+      {"model", "score_dropout", "hides keys at random before the softmax",
+       probability([](RunConfig& c) -> double& { return c.model.attention.score_dropout; })},
+      {"model", "position", "how a token knows where it stands",
+       choice<nn::Position>(
+           {"none", "sinusoidal", "learned"}, [](RunConfig & c) -> auto& { return c.model.position; })},
+      {"model", "position_norm", "LayerNorm after embedding and position are summed",
+       Boolean{[](RunConfig& c) -> bool& { return c.model.position_norm; }}},
+      {"model", "norm", "LayerNorm before or after each branch",
+       choice<nn::NormPlace>(
+           {"pre", "post"}, [](RunConfig & c) -> auto& { return c.model.norm; })},
+      {"model", "activation", "of the feed-forward",
+       choice<nn::Activation>(
+           {"gelu", "relu"}, [](RunConfig & c) -> auto& { return c.model.activation; })},
+      {"model", "init", "initial weights",
+       choice<nn::Init>(
+           {"xavier", "he", "normal"}, [](RunConfig & c) -> auto& { return c.model.init; })},
+      {"model", "qk_gain", "factor on the initial query and key weights",
+       above_zero([](RunConfig& c) -> double& { return c.model.qk_gain; })},
+      {"model", "score", "what decides where a head looks; all but dot are fixed kernels",
+       choice<Score>(
+           {"dot", "uniform", "self", "fixed-gaussian", "fixed-exponential", "same-token",
+            "untrained-gaussian"},
+           [](RunConfig & c) -> auto& { return c.model.attention.score; })},
+      {"model", "scale", "factor on q.k: 1/sqrt(features a head), one learned a head, or a number",
+       ScaleFactor{[](RunConfig& c) -> nn::Scale& { return c.model.attention.scale; }}},
+      {"model", "bandwidth", "of a fixed kernel, one value or one a head",
+       RealList{[](RunConfig& c) -> std::vector<double>& { return c.model.attention.bandwidth; }, 0.0}},
+      {"model", "kernel_slope", "a of a kernel centred at key a i + b: 1 relative, -1 mirrored, 0 absolute",
+       RealList{[](RunConfig& c) -> std::vector<double>& { return c.model.attention.kernel_slope; },
+                -kNoLimit}},
+      {"model", "kernel_offset", "b of a kernel centred at key a i + b",
+       RealList{[](RunConfig& c) -> std::vector<double>& { return c.model.attention.kernel_offset; },
+                -kNoLimit}},
+  };
+}
+
+std::vector<Field> train_fields() {
+  return {
+      {"train", "steps", "optimizer steps",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.train.steps; }, 1, kMany}},
+      {"train", "batch", "examples of a batch",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.train.batch; }, 1, 65'536}},
+      {"train", "accumulate", "batches summed into one step",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.train.accumulate; }, 1, 1024}},
+      {"train", "lr", "peak learning rate", above_zero([](RunConfig& c) -> double& { return c.train.lr; })},
+      {"train", "min_lr", "rate at the end of the schedule",
+       at_least_zero([](RunConfig& c) -> double& { return c.train.min_lr; })},
+      {"train", "warmup", "steps in which the rate rises",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.train.warmup; }, 0, kMany}},
+      {"train", "schedule", "of the rate after the warmup",
+       choice<Schedule>(
+           {"cosine", "linear", "inverse-sqrt", "wsd", "constant"},
+           [](RunConfig & c) -> auto& { return c.train.schedule; })},
+      {"train", "clip", "largest norm of the gradient; 0: off",
+       at_least_zero([](RunConfig& c) -> double& { return c.train.clip; })},
+      {"train", "weight_decay", "of AdamW, not on biases and norms",
+       at_least_zero([](RunConfig& c) -> double& { return c.train.weight_decay; })},
+      {"train", "beta2", "of AdamW", probability([](RunConfig& c) -> double& { return c.train.beta2; })},
+      {"train", "seed", "decides data, initial weights and dropout",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.train.seed; }, 0, std::int64_t{1} << 53}},
+      {"train", "device", "where to compute; auto: a GPU when there is one",
+       choice<DeviceChoice>(
+           {"auto", "cpu", "cuda"}, [](RunConfig & c) -> auto& { return c.train.device; })},
+      {"train", "threads", "parts of a batch worked on side by side",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.train.threads; }, 1, 256, true}},
+      {"train", "eval_every", "steps between evaluations; 0: at the end only",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.train.eval_every; }, 0, kMany}},
+      {"train", "heatmap_every", "steps between heatmaps; 0: at the end only",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.train.heatmap_every; }, 0, kMany}},
+      {"train", "checkpoint_every", "steps between checkpoints; 0: at the end only",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.train.checkpoint_every; }, 0, kMany}},
+  };
+}
+
+std::vector<Field> all_fields() {
+  std::vector<Field> all = task_fields();
+  for (auto& field : model_fields()) all.push_back(std::move(field));
+  for (auto& field : train_fields()) all.push_back(std::move(field));
+  return all;
+}
+
+}  // namespace
+
+std::span<const Field> fields() {
+  static const std::vector<Field> table = all_fields();
+  return table;
+}
+
+}  // namespace headtorch::train
