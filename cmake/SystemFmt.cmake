@@ -1,7 +1,5 @@
 # LibTorch's include root holds an fmt of its own, which would hide the distribution's and break its spdlog. A folder
 # with links to just those two header trees, put first on the include path, keeps compiled and linked version the same.
-find_package(fmt REQUIRED)
-find_package(spdlog REQUIRED)
 set(HEADTORCH_SYSTEM_FMT "${CMAKE_BINARY_DIR}/system_fmt")
 file(MAKE_DIRECTORY "${HEADTORCH_SYSTEM_FMT}")
 foreach(library fmt spdlog)

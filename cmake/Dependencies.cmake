@@ -1,0 +1,11 @@
+# What comes from the system (third_party/README.md has versions, licences and reasons); LibTorch has a file of its own.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(utf8cpp REQUIRED)
+pkg_check_modules(pangocairo REQUIRED IMPORTED_TARGET pangocairo)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
