@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "src/probe/sides.hpp"
+
+namespace headtorch::probe {
+namespace {
+
+/// How much better one row is than another, paired by seed, in the metric's own units.
+struct Gain {
+  const ComparisonRow* row = nullptr;
+  Summary summary;
+
+  /// Above 0 beyond chance: the interval where there is one, else every seed.
+  bool clear() const { return summary.low.value_or(summary.min) > 0.0; }  // false for NaN as well
+};
+
+Gain gain(const ComparisonRow& row, const ComparisonRow& reference, const ComparisonMetric& metric) {
+  std::vector<double> differences;
+  for (std::size_t seed = 0; seed < row.values.size(); ++seed) {
+    const double more = row.values[seed] - reference.values[seed];
+    differences.push_back(metric.higher_is_better ? more : -more);
+  }
+  return {.row = &row, .summary = summarise(differences)};
+}
+
+/// The row with the largest mean gain; rows that gave NaN come last. `rows` holds one at least.
+Gain best_gain(const std::vector<const ComparisonRow*>& rows, const ComparisonRow& reference,
+               const ComparisonMetric& metric) {
+  Gain best = gain(*rows.front(), reference, metric);
+  for (const ComparisonRow* row : rows) {
+    const Gain next = gain(*row, reference, metric);
+    if (std::isfinite(next.summary.mean) && !(next.summary.mean <= best.summary.mean)) {
+      best = next;
+    }
+  }
+  return best;
+}
+
+std::string amount(const Gain& gain, const ComparisonMetric& metric) {
+  if (!std::isfinite(gain.summary.mean)) {
+    return "no number on some seed";
+  }
+  const std::string unit = metric.unit.empty() ? "" : " " + metric.unit;
+  const std::string mean = number_text(gain.summary.mean) + unit;
+  return gain.summary.low ? fmt::format("{} (95 % interval {} to {})", mean, number_text(*gain.summary.low),
+                                        number_text(*gain.summary.high))
+                          : fmt::format("{} ({} to {})", mean, number_text(gain.summary.min),
+                                        number_text(gain.summary.max));
+}
+
+std::string named_amount(const Gain& gain, const ComparisonMetric& metric) {
+  return fmt::format("{}, {}", gain.row->name, amount(gain, metric));
+}
+
+std::string reasons(const Sides& sides, const ComparisonMetric& metric) {
+  const ComparisonRow& reference = *sides.no_mixing;
+  std::string text = fmt::format(
+      "The best possible value is unknown, so a row counts by its gain over no mixing ({}), paired by seed.",
+      range_text(summarise(reference.values)));
+  text += fmt::format("\nGeneric kernels: best gain is {}.",
+                      named_amount(best_gain(sides.generic, reference, metric), metric));
+  text += sides.shaped.empty()
+              ? "\nKernels shaped for a task: none was tried."
+              : fmt::format("\nKernels shaped for a task: best gain is {}.",
+                            named_amount(best_gain(sides.shaped, reference, metric), metric));
+  const Gain kernel = best_gain(sides.fixed(), reference, metric);
+  text += fmt::format("\nBest fixed gain within the families tried: {} ({}).",
+                      number_text(kernel.summary.mean), kernel.row->name);
+  for (const ComparisonRow* row : sides.learned) {
+    text += fmt::format("\nLearned: {}.", named_amount(gain(*row, reference, metric), metric));
+  }
+  const std::size_t n_seeds = reference.values.size();
+  text += fmt::format("\n{}.", seeds_text(n_seeds));
+  if (n_seeds < kSeedsForInterval) {
+    text += fmt::format(
+        " Below {} seeds brackets hold the smallest and the largest, and a difference can be chance.",
+        kSeedsForInterval);
+  }
+  return text;
+}
+
+/// First of all sentences, when a kernel that nothing trains beats a trained one; else empty.
+std::string fixed_ahead(const Sides& sides, const Gain& kernel, const ComparisonMetric& metric) {
+  std::vector<std::string> behind;
+  for (const ComparisonRow* learned : sides.learned) {
+    const Gain lead = gain(*kernel.row, *learned, metric);
+    if (lead.clear()) {
+      behind.push_back(fmt::format("{}, by {}", learned->name, amount(lead, metric)));
+    }
+  }
+  return behind.empty()
+             ? ""
+             : fmt::format("A fixed kernel is ahead of a learned head here: {} is better than {}. ",
+                           kernel.row->name, list_text(behind));
+}
+
+std::string mixing_does_not_help(const Gain& most, const ComparisonMetric& metric) {
+  return fmt::format(
+      "Mixing does not help: no model that looks at other positions is clearly better than one that sees "
+      "only itself. The largest gain is {}.",
+      named_amount(most, metric));
+}
+
+}  // namespace
+
+Verdict decide_by_gain(const Sides& sides, const ComparisonMetric& metric) {
+  const Gain kernel = best_gain(sides.fixed(), *sides.no_mixing, metric);
+  const Gain learned = best_gain(sides.learned, *sides.no_mixing, metric);
+  const Gain lead = gain(*learned.row, *kernel.row, metric);
+  Verdict verdict{.outcome = 6, .verdict = {}, .reason = reasons(sides, metric)};
+  if (!kernel.clear() && !learned.clear()) {
+    const bool learned_most =
+        !(kernel.summary.mean >= learned.summary.mean) && std::isfinite(learned.summary.mean);
+    verdict.verdict = mixing_does_not_help(learned_most ? learned : kernel, metric);
+  } else if (kernel.clear() && !lead.clear()) {
+    verdict.outcome = 7;
+    verdict.verdict = fmt::format(
+        "A fixed kernel helps, and learning is not ahead: over no mixing the gain is {}, and the best "
+        "learned model has {}. "
+        "The learned model's lead is {}.",
+        named_amount(kernel, metric), named_amount(learned, metric), amount(lead, metric));
+  } else if (lead.clear()) {
+    verdict.outcome = 8;
+    verdict.verdict = fmt::format(
+        "Learning is ahead by {}: over no mixing the gain is {}, and the best fixed kernel has {}.",
+        amount(lead, metric), named_amount(learned, metric), named_amount(kernel, metric));
+  } else {
+    verdict.outcome = 8;
+    verdict.verdict = fmt::format(
+        "Learning helps, and no fixed kernel clearly does: over no mixing the gain is {}, and the best fixed "
+        "kernel has {}. The lead of {} between the two may be chance.",
+        named_amount(learned, metric), named_amount(kernel, metric), amount(lead, metric));
+  }
+  verdict.verdict = fixed_ahead(sides, kernel, metric) + verdict.verdict;
+  return verdict;
+}
+
+Verdict decide_baseline_by_gain(const Sides& sides, const ComparisonMetric& metric) {
+  const Gain kernel = best_gain(sides.fixed(), *sides.no_mixing, metric);
+  Verdict verdict{.outcome = kernel.clear() ? 7 : 6, .verdict = {}, .reason = reasons(sides, metric)};
+  if (!kernel.clear()) {
+    verdict.verdict = similarity_does_not_help(
+        "no kernel is clearly better than no mixing; the largest gain is " + named_amount(kernel, metric));
+    return verdict;
+  }
+  const Gain over_uniform = gain(*kernel.row, *sides.uniform, metric);
+  verdict.verdict =
+      over_uniform.clear()
+          ? similarity_helps(*kernel.row,
+                             fmt::format("helps with this task (gain over no mixing {}, over uniform {})",
+                                         amount(kernel, metric), amount(over_uniform, metric)))
+          : similarity_does_not_help(
+                fmt::format("averaging gains {} over no mixing, and the best kernel, {}, adds {} to that",
+                            amount(gain(*sides.uniform, *sides.no_mixing, metric), metric), kernel.row->name,
+                            amount(over_uniform, metric)));
+  return verdict;
+}
+
+}  // namespace headtorch::probe

@@ -1,0 +1,96 @@
+#include "src/probe/sides.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "src/core/error.hpp"
+
+namespace headtorch::probe {
+
+std::vector<const ComparisonRow*> Sides::fixed() const {
+  std::vector<const ComparisonRow*> rows = generic;
+  rows.insert(rows.end(), shaped.begin(), shaped.end());
+  return rows;
+}
+
+Sides sides_of(const std::vector<ComparisonRow>& rows) {
+  constexpr std::string_view kWhere = "verdict";
+  Sides sides;
+  for (const ComparisonRow& row : rows) {
+    if (row.values.size() != rows.front().values.size() || row.values.empty()) {
+      throw ConfigError(
+          kWhere, fmt::format("row \"{}\" has {} values, expected one a seed, as many as the first row's {}",
+                              row.name, row.values.size(), rows.front().values.size()));
+    }
+    switch (row.kind) {
+      case RowKind::kNoMixing:
+        sides.no_mixing = &row;
+        break;
+      case RowKind::kGeneric:
+        sides.generic.push_back(&row);
+        if (row.score == "uniform") {
+          sides.uniform = &row;
+        }
+        break;
+      case RowKind::kShaped:
+        sides.shaped.push_back(&row);
+        break;
+      case RowKind::kLearned:
+        sides.learned.push_back(&row);
+        if (row.n_heads == 1 && row.n_layers == 1) {
+          sides.one_head = &row;
+        }
+        break;
+    }
+  }
+  if (sides.no_mixing == nullptr) {
+    throw ConfigError(kWhere, "no row without mixing, expected one where each position sees only itself");
+  }
+  if (sides.uniform == nullptr) {
+    throw ConfigError(kWhere, "no generic row with score \"uniform\", expected one");
+  }
+  return sides;
+}
+
+std::string number_text(double value) {
+  // Adding 0 turns a rounded -0.000 into 0.000.
+  return std::isfinite(value) ? fmt::format("{:.3f}", std::round(value * 1000) / 1000 + 0.0) : "no number";
+}
+
+std::string range_text(const Summary& summary) {
+  if (!std::isfinite(summary.mean)) {
+    return "no number on some seed";
+  }
+  return fmt::format("{} ({} to {})", number_text(summary.mean), number_text(summary.min),
+                     number_text(summary.max));
+}
+
+std::string seeds_text(std::size_t n) { return fmt::format("{} seed{}", n, n == 1 ? "" : "s"); }
+
+std::string list_text(const std::vector<std::string>& items) {
+  std::string text;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == items.size() ? " and " : ", ";
+    text += items[i];
+  }
+  return text;
+}
+
+std::string similarity_helps(const ComparisonRow& kernel, std::string_view how_well) {
+  std::string bandwidth;
+  if (kernel.bandwidth) {
+    bandwidth =
+        fmt::format(", bandwidth about {:g} {}", *kernel.bandwidth,
+                    kernel.score == "untrained-gaussian" ? "in units of the layer's input" : "positions");
+  }
+  return fmt::format("Similarity as in \"{}\" {}{}: attention is likely to gain.", kernel.name, how_well,
+                     bandwidth);
+}
+
+std::string similarity_does_not_help(std::string_view seen) {
+  return fmt::format(
+      "Similarity as defined does not help: {}. Another similarity, or more non-linearity, is needed.", seen);
+}
+
+}  // namespace headtorch::probe

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/probe/verdict.hpp"
+
+namespace headtorch::probe {
+
+/// The rows of a comparison by their part in it. Points into the rows it was made from.
+struct Sides {
+  const ComparisonRow* no_mixing = nullptr;
+  const ComparisonRow* uniform = nullptr;
+  const ComparisonRow* one_head = nullptr;  ///< learned, one head in one layer; null when there is none
+  std::vector<const ComparisonRow*> generic, shaped, learned;  ///< generic holds uniform
+
+  /// Generic and shaped kernels.
+  std::vector<const ComparisonRow*> fixed() const;
+};
+
+/// @throws ConfigError when no mixing or uniform is missing, seeds differ in number, or there are none.
+Sides sides_of(const std::vector<ComparisonRow>& rows);
+
+/// "0.311", or "no number" for NaN.
+std::string number_text(double value);
+/// "0.311 (0.300 to 0.322)": mean and range.
+std::string range_text(const Summary& summary);
+/// "4 seeds", "1 seed".
+std::string seeds_text(std::size_t n);
+/// "a", "a and b", "a, b and c".
+std::string list_text(const std::vector<std::string>& items);
+
+/// The outcomes of a metric whose best possible value is unknown: 6, 7 and 8.
+Verdict decide_by_gain(const Sides& sides, const ComparisonMetric& metric);
+Verdict decide_baseline_by_gain(const Sides& sides, const ComparisonMetric& metric);
+
+/// "Similarity carries ...: attention is likely to gain." for the kernel that showed it.
+std::string similarity_helps(const ComparisonRow& kernel, std::string_view how_well);
+/// "Similarity as defined does not help: ...", after what was seen.
+std::string similarity_does_not_help(std::string_view seen);
+
+}  // namespace headtorch::probe

@@ -1,0 +1,393 @@
+#include "src/probe/verdict.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "src/core/error.hpp"
+
+namespace headtorch::probe {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Values = std::vector<double>;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+const ComparisonMetric kAccuracy{
+    .name = "token_accuracy", .higher_is_better = true, .best_possible = 1.0, .unit = ""};
+const ComparisonMetric kLoss{
+    .name = "loss", .higher_is_better = false, .best_possible = {}, .unit = "nats a character"};
+
+ComparisonRow row(RowKind kind, std::string name, std::string score, Values values) {
+  ComparisonRow made;
+  made.kind = kind;
+  made.name = std::move(name);
+  made.score = std::move(score);
+  made.values = std::move(values);
+  return made;
+}
+ComparisonRow no_mixing(Values values) {
+  return row(RowKind::kNoMixing, "no mixing", "self", std::move(values));
+}
+ComparisonRow uniform(Values values) {
+  return row(RowKind::kGeneric, "uniform", "uniform", std::move(values));
+}
+ComparisonRow local(Values values) {
+  ComparisonRow made =
+      row(RowKind::kGeneric, "Gaussian around the own position, h 2", "fixed-gaussian", std::move(values));
+  made.bandwidth = 2.0;
+  return made;
+}
+ComparisonRow shaped(Values values) {
+  ComparisonRow made =
+      row(RowKind::kShaped, "Gaussian at offset -3, h 0.35", "fixed-gaussian", std::move(values));
+  made.bandwidth = 0.35;
+  return made;
+}
+ComparisonRow learned(std::int64_t n_heads, std::int64_t n_layers, Values values) {
+  ComparisonRow made = row(RowKind::kLearned, std::to_string(n_heads) + "h" + std::to_string(n_layers) + "l",
+                           "dot", std::move(values));
+  made.n_heads = n_heads;
+  made.n_layers = n_layers;
+  return made;
+}
+
+/// Four seeds around a mean.
+Values around(double mean) { return {mean - 0.002, mean + 0.002, mean - 0.001, mean + 0.001}; }
+
+std::vector<ComparisonRow> table(double none, double averaged, double generic, double shape, double one,
+                                 double several) {
+  return {no_mixing(around(none)), uniform(around(averaged)),  local(around(generic)),
+          shaped(around(shape)),   learned(1, 1, around(one)), learned(4, 2, around(several))};
+}
+
+TEST(Verdict, PublishedTableOfFixedKernels) {
+  EXPECT_EQ(decide(table(0.10, 0.24, 0.38, 0.998, 0.998, 0.998), kAccuracy).outcome, 3);  // reverse
+  EXPECT_EQ(decide(table(0.10, 0.25, 0.30, 0.998, 0.998, 0.998), kAccuracy).outcome, 3);  // copy
+  EXPECT_EQ(decide(table(0.44, 0.998, 0.90, 0.90, 0.998, 0.998), kAccuracy).outcome, 2);  // sort
+  EXPECT_EQ(decide(table(0.35, 0.985, 0.90, 0.60, 0.66, 0.995), kAccuracy).outcome, 2);   // histogram
+  EXPECT_EQ(decide(table(0.03, 0.43, 0.46, 0.40, 0.40, 0.998), kAccuracy).outcome, 5);    // induction
+  EXPECT_EQ(decide(table(0.10, 0.35, 0.35, 0.35, 0.35, 0.50), kAccuracy).outcome,
+            1);  // recall, not trained enough
+}
+
+TEST(Verdict, Outcome1NoRoomAboveNoMixing) {
+  const Verdict verdict = decide(table(0.97, 0.99, 0.99, 0.99, 0.99, 0.99), kAccuracy);
+  EXPECT_EQ(verdict.outcome, 1);
+  EXPECT_THAT(verdict.verdict,
+              AllOf(StartsWith("No verdict"), HasSubstr("0.970"), HasSubstr("nothing for attention to add")));
+}
+
+TEST(Verdict, Outcome1GapExactlyAtTheThresholdIsEnough) {
+  const auto rows = [](double none) {
+    return std::vector<ComparisonRow>{no_mixing({none, 0.5}), uniform({1.0, 1.0}), learned(1, 1, {1.0, 1.0})};
+  };
+  EXPECT_EQ(decide(rows(0.95), kAccuracy).outcome, 2);
+  EXPECT_EQ(decide(rows(0.9501), kAccuracy).outcome, 1);
+}
+
+TEST(Verdict, Outcome1NothingSolvesOnEverySeedSaysHowMany) {
+  const Verdict verdict =
+      decide({no_mixing({0.1, 0.1, 0.1}), uniform({0.35, 0.35, 0.35}), shaped({0.4, 0.4, 0.4}),
+              learned(1, 1, {0.3, 0.3, 0.3}), learned(2, 2, {1.0, 1.0, 0.5})},
+             kAccuracy);
+  EXPECT_EQ(verdict.outcome, 1);
+  EXPECT_THAT(verdict.verdict,
+              AllOf(StartsWith("A fixed kernel is ahead of a learned head here: Gaussian at offset -3"),
+                    HasSubstr("Closest is 2h2l"), HasSubstr("solved on 2 of 3 seeds")));
+  EXPECT_THAT(verdict.reason, HasSubstr("3 seeds"));
+}
+
+TEST(Verdict, Outcome2UniformSolves) {
+  const Verdict verdict = decide(table(0.44, 0.998, 0.9, 0.9, 0.998, 0.998), kAccuracy);
+  EXPECT_EQ(verdict.outcome, 2);
+  EXPECT_THAT(verdict.verdict, StartsWith("Averaging is enough: uniform, skill 0.996"));
+}
+
+TEST(Verdict, FixedAheadOfALearnedHeadIsSaidFirst) {
+  const Verdict verdict = decide(table(0.35, 0.985, 0.7, 0.6, 0.66, 0.995), kAccuracy);
+  EXPECT_THAT(verdict.verdict,
+              AllOf(StartsWith("A fixed kernel is ahead of a learned head here: uniform, skill 0.977"),
+                    HasSubstr("for 1h1l"), Not(HasSubstr("for 4h2l")), HasSubstr("Averaging is enough")));
+}
+
+TEST(Verdict, AheadNeedsDisjointRangesAndMeansApart) {
+  const auto said = [](const Values& fixed, const Values& head) {
+    return decide({no_mixing({0.0, 0.0}), uniform(fixed), learned(1, 1, head)}, kAccuracy)
+        .verdict.starts_with("A fixed");
+  };
+  EXPECT_TRUE(said({1.0, 1.0}, {0.95, 0.95}));     // exactly 0.05
+  EXPECT_FALSE(said({1.0, 1.0}, {0.951, 0.951}));  // too close
+  EXPECT_FALSE(said({0.96, 1.0}, {0.96, 0.5}));    // ranges touch
+  EXPECT_FALSE(said({0.96, 1.0}, {kNaN, 0.5}));
+}
+
+TEST(Verdict, SolvedExactlyAtTheThreshold) {
+  // Skill (0.955 - 0.1) / 0.9 is 0.95 on paper and may round below it.
+  const auto outcome = [](double value) {
+    return decide({no_mixing({0.1, 0.1}), uniform({value, 1.0}), learned(1, 1, {0.2, 0.2})}, kAccuracy)
+        .outcome;
+  };
+  EXPECT_EQ(outcome(0.955), 2);
+  EXPECT_EQ(outcome(0.9549), 1);
+}
+
+TEST(Verdict, Outcome3NamesTheKernelAndItsLine) {
+  const Verdict by_shape = decide(table(0.1, 0.25, 0.3, 0.998, 0.998, 0.998), kAccuracy);
+  EXPECT_EQ(by_shape.outcome, 3);
+  EXPECT_THAT(by_shape.verdict,
+              AllOf(StartsWith("A fixed kernel is enough: Gaussian at offset -3, h 0.35, skill 0.998"),
+                    HasSubstr("one shaped for this kind of task"),
+                    HasSubstr("No generic kernel tried does; the best is Gaussian around")));
+  // A generic kernel that solves is named even where a shaped one is a little better.
+  const Verdict generic = decide(table(0.1, 0.25, 0.97, 0.998, 0.998, 0.998), kAccuracy);
+  EXPECT_EQ(generic.outcome, 3);
+  EXPECT_THAT(generic.verdict,
+              AllOf(StartsWith("A fixed kernel is enough: Gaussian around"), HasSubstr("a generic one")));
+}
+
+TEST(Verdict, GenericAndShapedStandOnTheirOwnLines) {
+  EXPECT_THAT(
+      decide(table(0.1, 0.25, 0.3, 0.998, 0.998, 0.998), kAccuracy).reason,
+      AllOf(
+          HasSubstr("\nGeneric kernels: best is Gaussian around the own position, h 2, skill 0.222"),
+          HasSubstr("\nKernels shaped for a task: best is Gaussian at offset -3, h 0.35, skill 0.998"),
+          HasSubstr(
+              "\nBest fixed skill within the families tried: 0.998 (Gaussian at offset -3, h 0.35); counted "
+              "from uniform instead of no mixing, 0.997")));
+}
+
+TEST(Verdict, Outcome4OneHeadSolves) {
+  const Verdict clear = decide(table(0.1, 0.25, 0.3, 0.4, 0.998, 0.998), kAccuracy);
+  EXPECT_EQ(clear.outcome, 4);
+  EXPECT_THAT(clear.verdict, AllOf(StartsWith("One learned head is enough: 1h1l"),
+                                   HasSubstr("ahead of every fixed kernel tried"),
+                                   HasSubstr("the best is Gaussian at offset -3")));
+  const Verdict close = decide(table(0.1, 0.25, 0.3, 0.95, 0.96, 0.998), kAccuracy);
+  EXPECT_EQ(close.outcome, 4);
+  EXPECT_THAT(close.verdict,
+              HasSubstr("not clearly ahead of the best fixed kernel tried: Gaussian at offset -3"));
+}
+
+struct Shapes {
+  double layers, heads, both;  ///< (1 head, L layers), (H heads, 1 layer), (H heads, L layers)
+  std::string says;
+};
+
+TEST(Verdict, Outcome5SaysWhetherHeadsOrLayersMadeTheDifference) {
+  const std::vector<Shapes> cases = {
+      {1.0, 0.5, 1.0, "More layers made the difference, more heads in one layer did not."},
+      {0.5, 1.0, 1.0, "More heads in one layer made the difference, more layers did not."},
+      {1.0, 1.0, 1.0, "More layers or more heads make the difference: either is enough."},
+      {0.5, 0.5, 1.0, "More layers and more heads together made the difference: neither alone solves it."},
+      {1.0, 0.5, 0.6, "2h2l solved on 0 of 1 seed"},
+  };
+  for (const Shapes& shapes : cases) {
+    const Verdict verdict =
+        decide({no_mixing({0.0}), uniform({0.4}), learned(1, 1, {0.5}), learned(1, 2, {shapes.layers}),
+                learned(2, 1, {shapes.heads}), learned(2, 2, {shapes.both})},
+               kAccuracy);
+    EXPECT_EQ(verdict.outcome, 5);
+    EXPECT_THAT(verdict.verdict, AllOf(StartsWith("Several heads or layers are needed"),
+                                       HasSubstr(shapes.says), HasSubstr("1h1l does not (skill 0.500"),
+                                       HasSubstr("The best fixed kernel tried is uniform")));
+  }
+}
+
+TEST(Verdict, Outcome5ClaimsNothingThatWasNotTried) {
+  const auto said = [](const ComparisonRow& more) {
+    return decide({no_mixing({0.0}), uniform({0.4}), learned(1, 1, {0.5}), more}, kAccuracy).verdict;
+  };
+  EXPECT_THAT(said(learned(1, 2, {1.0})), HasSubstr("More layers made the difference."));
+  EXPECT_THAT(said(learned(2, 1, {1.0})), HasSubstr("More heads in one layer made the difference."));
+  EXPECT_THAT(said(learned(2, 2, {1.0})), HasSubstr("they were not tried apart"));
+}
+
+TEST(Verdict, ARowWithoutANumberNeitherSolvesNorLeads) {
+  const Verdict verdict = decide({no_mixing({0.1, 0.1}), uniform({kNaN, 1.0}), local({kNaN, kNaN}),
+                                  shaped({0.3, 0.3}), learned(1, 1, {0.99, kNaN}), learned(2, 2, {1.0, 1.0})},
+                                 kAccuracy);
+  EXPECT_EQ(verdict.outcome, 5);
+  EXPECT_THAT(verdict.reason, AllOf(HasSubstr("uniform, skill no number on some seed"),
+                                    HasSubstr("0.222 (Gaussian at offset -3"),
+                                    HasSubstr("1h1l, skill no number on some seed, solved on 1 of 2 seeds")));
+  EXPECT_THAT(verdict.verdict + verdict.reason, Not(HasSubstr("nan")));
+}
+
+TEST(Verdict, NoNumberWithoutMixingIsNoVerdict) {
+  const Verdict verdict =
+      decide({no_mixing({0.1, kNaN}), uniform({1.0, 1.0}), learned(1, 1, {1.0, 1.0})}, kAccuracy);
+  EXPECT_EQ(verdict.outcome, 1);
+  EXPECT_THAT(verdict.verdict, HasSubstr("gave no number on some seed"));
+}
+
+TEST(Verdict, SkillIsPairedBySeed) {
+  // Each seed has its own chance level: 0.1 -> 0.55 and 0.5 -> 0.75 are both half-way.
+  EXPECT_THAT(skill(uniform({0.55, 0.75}), no_mixing({0.1, 0.5}), kAccuracy),
+              ::testing::Each(::testing::DoubleNear(0.5, 1e-12)));
+  EXPECT_TRUE(skill(uniform({0.55}), no_mixing({0.1}), kLoss).empty());
+  const Values undefined = skill(uniform({1.0, kNaN}), no_mixing({0.96, 0.1}), kAccuracy);
+  EXPECT_TRUE(std::isnan(undefined[0]) && std::isnan(undefined[1]));
+}
+
+TEST(Verdict, SkillOfALossWithAKnownFloor) {
+  const ComparisonMetric floor{
+      .name = "loss", .higher_is_better = false, .best_possible = 0.5, .unit = "nats"};
+  EXPECT_DOUBLE_EQ(skill(uniform({1.0}), no_mixing({1.5}), floor)[0], 0.5);
+  EXPECT_EQ(decide({no_mixing({1.5}), uniform({0.51}), learned(1, 1, {0.5})}, floor).outcome, 2);
+  EXPECT_EQ(decide({no_mixing({0.52}), uniform({0.5}), learned(1, 1, {0.5})}, floor).outcome, 1);
+}
+
+std::vector<ComparisonRow> text(const Values& none, const Values& averaged, const Values& local_loss,
+                                const Values& head, const Values& several) {
+  return {no_mixing(none), uniform(averaged), local(local_loss), learned(1, 1, head), learned(4, 2, several)};
+}
+
+TEST(Verdict, Outcome6MixingDoesNotHelp) {
+  const Verdict verdict =
+      decide(text({2.50, 2.52, 2.48, 2.50}, {2.51, 2.50, 2.49, 2.50}, {2.52, 2.51, 2.49, 2.50},
+                  {2.49, 2.53, 2.48, 2.50}, {2.52, 2.49, 2.49, 2.51}),
+             kLoss);
+  EXPECT_EQ(verdict.outcome, 6);
+  EXPECT_THAT(verdict.verdict,
+              AllOf(HasSubstr("Mixing does not help"), HasSubstr("nats a character (95 % interval -0.")));
+}
+
+TEST(Verdict, Outcome7FixedHelpsLearningNotAhead) {
+  const Verdict verdict =
+      decide(text({2.50, 2.52, 2.48, 2.50}, {2.40, 2.42, 2.38, 2.40}, {2.10, 2.12, 2.08, 2.10},
+                  {2.30, 2.32, 2.28, 2.30}, {2.08, 2.14, 2.05, 2.11}),
+             kLoss);
+  EXPECT_EQ(verdict.outcome, 7);
+  EXPECT_THAT(
+      verdict.verdict,
+      AllOf(StartsWith(
+                "A fixed kernel is ahead of a learned head here: Gaussian around the own position, h 2 is "
+                "better than 1h1l, by 0.200 nats a character (95 % interval 0.200 to 0.200)"),
+            HasSubstr("A fixed kernel helps, and learning is not ahead"),
+            HasSubstr("lead is 0.005 nats a character (95 % interval -0.0")));
+}
+
+TEST(Verdict, Outcome8LearningIsAhead) {
+  const Verdict verdict =
+      decide(text({2.50, 2.52, 2.48, 2.50}, {2.40, 2.42, 2.38, 2.40}, {2.10, 2.12, 2.08, 2.10},
+                  {1.95, 1.97, 1.93, 1.95}, {1.80, 1.83, 1.78, 1.79}),
+             kLoss);
+  EXPECT_EQ(verdict.outcome, 8);
+  EXPECT_THAT(verdict.verdict,
+              AllOf(StartsWith("Learning is ahead by 0.300 nats a character (95 % interval 0."),
+                    HasSubstr("over no mixing the gain is 4h2l, 0.700 nats a character")));
+  EXPECT_THAT(
+      verdict.reason,
+      AllOf(HasSubstr("\nGeneric kernels: best gain is Gaussian around"), HasSubstr("none was tried"),
+            HasSubstr("\nBest fixed gain within the families tried: 0.400"), HasSubstr("\n4 seeds.")));
+}
+
+TEST(Verdict, Outcome8WhenOnlyLearningHelpsSaysTheLeadMayBeChance) {
+  const Verdict verdict =
+      decide(text({2.50, 2.50, 2.50, 2.50}, {2.30, 2.70, 2.30, 2.72}, {2.20, 2.70, 2.20, 2.70},
+                  {2.40, 2.41, 2.40, 2.41}, {2.40, 2.42, 2.39, 2.40}),
+             kLoss);
+  EXPECT_EQ(verdict.outcome, 8);
+  EXPECT_THAT(verdict.verdict, AllOf(StartsWith("Learning helps, and no fixed kernel clearly does"),
+                                     HasSubstr("may be chance")));
+}
+
+TEST(Verdict, GainWithFewSeedsIsJudgedByItsRangeAndSaysSo) {
+  const Verdict verdict = decide(text({2.5, 2.5}, {2.4, 2.4}, {2.3, 2.3}, {2.2, 2.2}, {2.1, 2.2}), kLoss);
+  EXPECT_EQ(verdict.outcome, 8);
+  EXPECT_THAT(verdict.reason, HasSubstr("2 seeds. Below 4 seeds"));
+  EXPECT_EQ(decide(text({2.5, 2.5}, {2.4, 2.6}, {2.4, 2.5}, {2.2, 2.6}, {2.1, 2.5}), kLoss).outcome, 6);
+}
+
+TEST(Verdict, GainIgnoresRowsWithoutNumbers) {
+  const Verdict learned_only =
+      decide(text({2.5, 2.5}, {kNaN, 2.4}, {kNaN, 2.3}, {2.2, 2.2}, {2.1, kNaN}), kLoss);
+  EXPECT_EQ(learned_only.outcome, 8);
+  EXPECT_THAT(learned_only.verdict + learned_only.reason, Not(HasSubstr("nan")));
+  EXPECT_EQ(decide(text({2.5, 2.5}, {2.4, 2.4}, {2.3, 2.3}, {kNaN, 2.2}, {2.1, kNaN}), kLoss).outcome, 7);
+  EXPECT_EQ(decide(text({2.5, kNaN}, {2.4, 2.4}, {2.3, 2.3}, {2.2, 2.2}, {2.1, 2.1}), kLoss).outcome, 6);
+}
+
+TEST(Verdict, RefusesMissingRowsAndUnequalSeeds) {
+  const std::vector<ComparisonRow> rows = {no_mixing({0.1}), uniform({0.2}), learned(1, 1, {1.0})};
+  for (std::size_t missing = 0; missing < rows.size(); ++missing) {
+    std::vector<ComparisonRow> fewer = rows;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(missing));
+    EXPECT_THROW(decide(fewer, kAccuracy), ConfigError) << missing;
+  }
+  EXPECT_THROW(decide({}, kAccuracy), ConfigError);
+  EXPECT_THROW(decide({no_mixing({}), uniform({}), learned(1, 1, {})}, kAccuracy), ConfigError);
+  EXPECT_THROW(decide({no_mixing({0.1}), uniform({0.2, 0.2}), learned(1, 1, {1.0})}, kAccuracy), ConfigError);
+}
+
+TEST(Baseline, K10SimilarityCarriesTheTask) {
+  const Verdict verdict =
+      decide_baseline({no_mixing(around(0.1)), uniform(around(0.25)), local(around(0.998))}, kAccuracy);
+  EXPECT_EQ(verdict.outcome, 3);
+  EXPECT_THAT(verdict.verdict, AllOf(HasSubstr("carries this task"),
+                                     HasSubstr("bandwidth about 2 positions: attention is likely to gain")));
+}
+
+TEST(Baseline, K10SimilarityHelpsWithoutSolving) {
+  const Verdict verdict =
+      decide_baseline({no_mixing(around(0.1)), uniform(around(0.25)), local(around(0.5))}, kAccuracy);
+  EXPECT_EQ(verdict.outcome, 1);
+  EXPECT_THAT(verdict.verdict, AllOf(HasSubstr("helps with this task, without solving it"),
+                                     HasSubstr("attention is likely to gain")));
+}
+
+TEST(Baseline, K10SimilarityDoesNotHelp) {
+  const Verdict beside_uniform =
+      decide_baseline({no_mixing(around(0.03)), uniform(around(0.43)), local(around(0.46))}, kAccuracy);
+  EXPECT_EQ(beside_uniform.outcome, 1);
+  EXPECT_THAT(beside_uniform.verdict,
+              AllOf(StartsWith("Similarity as defined does not help"),
+                    HasSubstr("Another similarity, or more non-linearity, is needed.")));
+  EXPECT_THAT(
+      decide_baseline({no_mixing(around(0.3)), uniform(around(0.1)), local(around(0.3))}, kAccuracy).verdict,
+      StartsWith("Similarity as defined does not help"));
+}
+
+TEST(Baseline, AveragingNeedsNoSimilarity) {
+  const Verdict verdict =
+      decide_baseline({no_mixing(around(0.4)), uniform(around(0.998)), local(around(0.998))}, kAccuracy);
+  EXPECT_EQ(verdict.outcome, 2);
+  EXPECT_THAT(verdict.verdict, HasSubstr("No similarity, and no attention, is needed."));
+}
+
+TEST(Baseline, NoRoomAndUniformAlone) {
+  EXPECT_THAT(decide_baseline({no_mixing({0.97}), uniform({0.99})}, kAccuracy).verdict,
+              StartsWith("No verdict"));
+  EXPECT_THAT(decide_baseline({no_mixing({0.1}), uniform({0.2})}, kAccuracy).verdict,
+              HasSubstr("only uniform, skill 0.111"));
+}
+
+TEST(Baseline, LearnedRowsAreLeftOut) {
+  const Verdict verdict = decide_baseline(table(0.1, 0.2, 0.2, 0.2, 0.998, 0.998), kAccuracy);
+  EXPECT_EQ(verdict.outcome, 1);
+  EXPECT_THAT(verdict.reason, Not(HasSubstr("Learned")));
+}
+
+TEST(Baseline, ByGainWhereTheBestIsUnknown) {
+  const Verdict helps =
+      decide_baseline({no_mixing({2.5, 2.5}), uniform({2.4, 2.4}), local({2.2, 2.1})}, kLoss);
+  EXPECT_EQ(helps.outcome, 7);
+  EXPECT_THAT(helps.verdict,
+              AllOf(HasSubstr("helps with this task (gain over no mixing 0.350 nats a character"),
+                    HasSubstr("bandwidth about 2 positions")));
+  const Verdict averaging =
+      decide_baseline({no_mixing({2.5, 2.5}), uniform({2.4, 2.4}), local({2.35, 2.42})}, kLoss);
+  EXPECT_EQ(averaging.outcome, 7);
+  EXPECT_THAT(averaging.verdict, StartsWith("Similarity as defined does not help"));
+  EXPECT_EQ(decide_baseline({no_mixing({2.5, 2.5}), uniform({2.6, 2.4}), local({2.6, 2.4})}, kLoss).outcome,
+            6);
+}
+
+}  // namespace
+}  // namespace headtorch::probe
