@@ -2,7 +2,8 @@
 # Declares the static library headtorch::NAME from DIRECTORY/*.cpp. USES names the layers below it, LINK private
 # third-party targets. TORCH: sources may include LibTorch; they share one precompiled header.
 # headtorch_tests(NAME [TORCH] [LINK target...])
-# Declares NAME_tests from tests/NAME/*_test.cpp, with access to the layer and to tests/support.
+# Declares NAME_tests from tests/NAME/*_test.cpp, with access to the layer and to tests/support. Those without TORCH carry
+# the label torch_free and are built by the target torch_free_tests: quick to build under sanitizers.
 
 option(HEADTORCH_WARNINGS_AS_ERRORS "Treat warnings as errors" OFF)
 set(HEADTORCH_SANITIZE "" CACHE STRING "Sanitizers for every target, for example address,undefined")
@@ -65,6 +66,19 @@ function(headtorch_tests name)
                                               GTest::gtest_main)
   if(ARG_TORCH)
     headtorch_share_torch_header(${name}_tests)
+    set(label torch)
+  else()
+    set(label torch_free)
+    if(NOT TARGET torch_free_tests)
+      add_custom_target(torch_free_tests)
+    endif()
+    add_dependencies(torch_free_tests ${name}_tests)
   endif()
-  gtest_discover_tests(${name}_tests TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  # One OpenMP thread: tests run side by side, and waiting threads spin.
+  gtest_discover_tests(
+    ${name}_tests
+    TEST_PREFIX "${name}."
+    PROPERTIES LABELS ${label} ENVIRONMENT OMP_NUM_THREADS=1
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -3,7 +3,6 @@
 # third_party/libtorch: into a folder beside it first, then renamed, so that the folder is whole whenever it exists.
 
 libtorch=$root/third_party/libtorch
-libtorch_partial=$root/third_party/.libtorch.partial
 libtorch_version=2.11.0
 # These two are all that libtorch_cpu.so itself asks for: 1.2 GB in place of 5 GB.
 libtorch_cpu_packages=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
@@ -27,11 +26,11 @@ python_with_pip() {
 }
 
 install_libtorch() {
-  local python arguments size=3500 about="530 MB, about a minute"
+  local python arguments partial size=3500 about="530 MB, about a minute"
   if libtorch_is_found; then
     return
   fi
-  rm -rf "$libtorch_partial"
+  rm -rf "$root"/third_party/.libtorch.*
   [[ $(uname -m) == x86_64 ]] ||
     fail "no LibTorch was found and this is $(uname -m), expected x86_64 for the download or Torch_DIR set to LibTorch 2.8 to 2.15"
   python=$(python_with_pip) ||
@@ -43,18 +42,19 @@ install_libtorch() {
   fi
   need_disk "$root/third_party" "$size" "LibTorch and the build"
   say "2/4 downloading LibTorch $libtorch_version into third_party/libtorch ($about)"
-  mkdir -p "$libtorch_partial/tmp"
-  trap 'rm -rf "$libtorch_partial"' EXIT
+  partial=$(mktemp -d "$root/third_party/.libtorch.XXXXXX")
+  mkdir "$partial/tmp"
+  trap 'rm -rf "$root"/third_party/.libtorch.*' EXIT
   # The two PIP variables: --target is refused beside --user and needs no virtual environment.
-  follow "2/4 LibTorch" "$logs/libtorch.log" env TMPDIR="$libtorch_partial/tmp" PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 \
-    PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --target "$libtorch_partial/libtorch" "${arguments[@]}" || {
+  follow "2/4 LibTorch" "$logs/libtorch.log" env TMPDIR="$partial/tmp" PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 \
+    PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --target "$partial/libtorch" "${arguments[@]}" || {
     grep -v '^ *$' "$logs/libtorch.log" | tail -n 5 >&2
     fail "pip could not download LibTorch, expected a working network or Torch_DIR set to an installed LibTorch;" \
       "see $logs/libtorch.log"
   }
   rm -rf "$libtorch"
-  mv "$libtorch_partial/libtorch" "$libtorch"
-  rm -rf "$libtorch_partial"
+  mv "$partial/libtorch" "$libtorch"
+  rm -rf "$partial"
   trap - EXIT
   libtorch_is_found || fail "the LibTorch that was downloaded is not usable, expected it in $libtorch;" \
     "see $logs/libtorch-search.log"
