@@ -77,8 +77,23 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
   if (::fsync(file.get()) != 0 || !file.close()) fail();
   if (::rename(temporary.c_str(), path.c_str()) != 0) fail();
 
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  sync_folder(path.has_parent_path() ? path.parent_path() : ".");
+}
+
+void append_file(const std::filesystem::path& path, std::string_view bytes) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666));
+  if (file.get() < 0) {
+    throw CannotCreate(path.string(), fmt::format("cannot be opened for writing: {}", reason()));
+  }
+  const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
+  if (put != static_cast<ssize_t>(bytes.size())) {
+    throw InputOutputError(path.string(),
+                           fmt::format("cannot be written: {}", put < 0 ? reason() : "the disk is full"));
+  }
+}
+
+void sync_folder(const std::filesystem::path& path) {
+  Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) ::fsync(directory.get());
 }
 

@@ -25,10 +25,15 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// The file's bytes as the reference implementation writes them: sorted by dtype size (large first), then name; header padded with
-/// spaces to 8. @throws DataError when a tensor's bytes do not fit its shape.
+/// The file's bytes as the reference implementation (PyPI `safetensors` 0.8) writes them: by dtype in the
+/// order U64, I64, F64, F32, U32, I32, BF16, F16, U16, I16, I8, U8, BOOL, then by name; header padded with
+/// spaces to 8. Metadata are sorted by name, where the reference leaves their order to chance.
+/// @throws DataError when a tensor's bytes do not fit its shape, or a text is not UTF-8.
 std::string write_safetensors(const TensorFile& file);
-/// Strict reader: refuses what the reference refuses, and duplicate names.  @throws DataError naming `file` and the fault.
+
+/// Strict reader: refuses what the reference refuses, and more: a name given twice, and dtypes not listed
+/// above (F8, F4, C64). Names are keys, never paths.  @throws DataError naming `file`, the tensor and the
+/// fault.
 TensorFile read_safetensors(std::string_view bytes, std::string_view file);
 
 }  // namespace headtorch::store

@@ -11,14 +11,14 @@ namespace headtorch::tasks {
 /// Label of a position that no loss and no accuracy counts.
 inline constexpr std::int64_t kNotCounted = -1;
 
-/// How a model must look at a task's tokens: a label for each position from the whole sequence, or the next token from
-/// those before it.
+/// How a model must look at a task's tokens: a label for each position from the whole sequence, or the next
+/// token from those before it.
 enum class Reading { kWholeSequence, kLeftToRight };
 
 enum class Split { kTrain, kValidation, kTest };
 
-/// Tokens and labels of some examples, batch first, row-major [examples, length]. Tokens are in 0 .. n_symbols-1, labels
-/// in 0 .. n_classes-1 or kNotCounted.
+/// Tokens and labels of some examples, batch first, row-major [examples, length]. Tokens are in 0 ..
+/// n_symbols-1, labels in 0 .. n_classes-1 or kNotCounted.
 struct Batch {
   std::int64_t examples = 0, length = 0;
   std::vector<std::int64_t> tokens, labels;
@@ -41,8 +41,8 @@ struct TaskOptions {
   std::string file;            ///< text only
 };
 
-/// A source of examples. Example i of a split is a function of (seed, split, i) alone; splits share no example unless
-/// `overlap_note` says otherwise. Objects are immutable and may be read from several threads.
+/// A source of examples. Example i of a split is a function of (seed, split, i) alone; splits share no
+/// example unless `overlap_note` says otherwise. Objects are immutable and may be read from several threads.
 class Task {
  public:
   virtual ~Task() = default;
@@ -71,8 +71,9 @@ struct TaskDescription {
 };
 std::vector<TaskDescription> describe_tasks();
 
-/// Builds a task.  @throws UsageError for an unknown name (listing the known ones), ConfigError for a size out of range,
-/// InputMissing or DataError for a text that is absent, empty, too short or not UTF-8 (with the byte offset).
+/// Builds a task.  @throws UsageError for an unknown name (listing the known ones), ConfigError for a size
+/// out of range, InputMissing or DataError for a text that is absent, empty, too short or not UTF-8 (with the
+/// byte offset).
 std::unique_ptr<Task> make_task(const TaskOptions& options, std::uint64_t seed);
 
 }  // namespace headtorch::tasks

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "src/tasks/symbol_task.hpp"
 
@@ -68,9 +68,11 @@ SymbolRule histogram_rule(const TaskOptions& options) {
   SymbolRule rule = any_sequence("histogram", options, 1);
   rule.shape.n_classes = std::min(kHistogramClasses, rule.shape.seq_len);
   rule.label = [](std::span<const std::int64_t> tokens, std::span<std::int64_t> labels) {
+    std::vector<std::int64_t> sorted(tokens.begin(), tokens.end());
+    std::sort(sorted.begin(), sorted.end());
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      labels[i] =
-          std::min<std::int64_t>(std::count(tokens.begin(), tokens.end(), tokens[i]), kHistogramClasses) - 1;
+      const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), tokens[i]);
+      labels[i] = std::min<std::int64_t>(last - first, kHistogramClasses) - 1;
     }
   };
   return rule;
