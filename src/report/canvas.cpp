@@ -1,0 +1,339 @@
+#include "src/report/canvas.hpp"
+
+#include <cairo-svg.h>
+#include <cairo.h>
+#include <fmt/format.h>
+#include <pango/pangocairo.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <vector>
+
+#include "src/core/error.hpp"
+
+namespace headtorch::report {
+namespace {
+
+constexpr std::int64_t kMaxPixels = 32767;
+// Above this many rectangles an SVG holds the cells as a picture, which every viewer draws faster.
+constexpr std::size_t kMaxRectangles = 8192;
+
+struct Release {
+  void operator()(cairo_surface_t* p) const { cairo_surface_destroy(p); }
+  void operator()(cairo_t* p) const { cairo_destroy(p); }
+  void operator()(PangoContext* p) const { g_object_unref(p); }
+  void operator()(PangoLayout* p) const { g_object_unref(p); }
+  void operator()(PangoFontDescription* p) const { pango_font_description_free(p); }
+  void operator()(cairo_font_options_t* p) const { cairo_font_options_destroy(p); }
+  void operator()(gchar* p) const { g_free(p); }
+};
+template <typename T>
+using Handle = std::unique_ptr<T, Release>;
+
+cairo_status_t append_bytes(void* closure, const unsigned char* data, unsigned int length) {
+  static_cast<std::string*>(closure)->append(reinterpret_cast<const char*>(data), length);
+  return CAIRO_STATUS_SUCCESS;
+}
+
+void check(cairo_status_t status, std::string_view what) {
+  if (status == CAIRO_STATUS_NO_MEMORY) {
+    throw Error(ExitCode::kOutOfMemory, "picture", fmt::format("not enough memory for {}", what));
+  }
+  if (status != CAIRO_STATUS_SUCCESS) {
+    throw Error(ExitCode::kInternal, "picture", fmt::format("{}: {}", what, cairo_status_to_string(status)));
+  }
+}
+
+/// Pango aborts the program when it finds no font, so this is asked first. The generic names are always
+/// listed.
+void require_fonts(PangoFontMap* font_map) {
+  static const bool found = [&] {
+    PangoFontFamily** families = nullptr;
+    int n = 0;
+    pango_font_map_list_families(font_map, &families, &n);
+    constexpr std::array<std::string_view, 4> kGeneric{"Sans", "Serif", "Monospace", "System-ui"};
+    const bool any = std::any_of(families, families + n, [&](PangoFontFamily* family) {
+      return std::ranges::find(kGeneric, std::string_view(pango_font_family_get_name(family))) ==
+             kGeneric.end();
+    });
+    g_free(families);
+    return any;
+  }();
+  if (!found) {
+    throw Error(ExitCode::kSetupIncomplete, "picture",
+                "no font is installed, expected one: apt-get install fonts-dejavu-core");
+  }
+}
+
+void write_text(PangoLayout* layout, std::string_view text) {
+  pango_layout_set_text(layout, text.data(), static_cast<int>(text.size()));
+}
+
+/// Code points without a glyph in any font, spelled out.
+std::string spelled_out(PangoLayout* layout, std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const auto bytes = static_cast<std::size_t>(g_utf8_skip[static_cast<unsigned char>(text.front())]);
+    const std::string_view character = text.substr(0, bytes);
+    write_text(layout, character);
+    result += pango_layout_get_unknown_glyphs_count(layout) == 0
+                  ? std::string(character)
+                  : fmt::format("U+{:04X}", g_utf8_get_char(character.data()));
+    text.remove_prefix(character.size());
+  }
+  return result;
+}
+
+Handle<PangoLayout> make_layout(std::string_view text, const TextStyle& style) {
+  PangoFontMap* font_map = pango_cairo_font_map_get_default();
+  require_fonts(font_map);
+  const Handle<PangoContext> context(pango_font_map_create_context(font_map));
+  const Handle<cairo_font_options_t> options(cairo_font_options_create());
+  cairo_font_options_set_antialias(options.get(), CAIRO_ANTIALIAS_GRAY);
+  cairo_font_options_set_hint_style(options.get(), CAIRO_HINT_STYLE_NONE);
+  cairo_font_options_set_hint_metrics(options.get(), CAIRO_HINT_METRICS_OFF);
+  pango_cairo_context_set_font_options(context.get(), options.get());
+  pango_context_set_round_glyph_positions(context.get(), FALSE);
+  pango_context_set_base_dir(context.get(), PANGO_DIRECTION_LTR);
+  Handle<PangoLayout> layout(pango_layout_new(context.get()));
+  const Handle<PangoFontDescription> font(pango_font_description_from_string("DejaVu Sans, Sans"));
+  pango_font_description_set_absolute_size(font.get(), style.size * PANGO_SCALE);
+  pango_font_description_set_weight(font.get(),
+                                    style.weight == Weight::kBold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
+  pango_layout_set_font_description(layout.get(), font.get());
+  pango_layout_set_single_paragraph_mode(layout.get(), TRUE);
+  write_text(layout.get(), text);
+  if (pango_layout_get_unknown_glyphs_count(layout.get()) > 0) {
+    write_text(layout.get(), spelled_out(layout.get(), text));
+  }
+  return layout;
+}
+
+Extent extent_of(PangoLayout* layout) {
+  int width = 0, height = 0;
+  pango_layout_get_size(layout, &width, &height);
+  return {width / static_cast<double>(PANGO_SCALE), height / static_cast<double>(PANGO_SCALE)};
+}
+
+/// cairo numbers surfaces and images through the whole life of the process; here they start at 1 in every
+/// file.
+std::string renumbered(std::string_view svg) {
+  static constexpr std::array<std::string_view, 3> kNames{"surface", "image", "source-"};
+  std::map<std::string, std::size_t, std::less<>> numbers;
+  std::string result;
+  result.reserve(svg.size());
+  while (!svg.empty()) {
+    const std::size_t quote = svg.find_first_of("\"#");
+    if (quote == std::string_view::npos) {
+      break;
+    }
+    result += svg.substr(0, quote + 1);
+    svg.remove_prefix(quote + 1);
+    for (const std::string_view name : kNames) {
+      const std::size_t end = std::min(svg.find_first_not_of("0123456789", name.size()), svg.size());
+      if (svg.starts_with(name) && end > name.size() && (svg[end] == '"' || svg[end] == ')')) {
+        const std::size_t number =
+            numbers.try_emplace(std::string(svg.substr(0, end)), numbers.size() + 1).first->second;
+        result += fmt::format("{}{}", name, number);
+        svg.remove_prefix(end);
+        break;
+      }
+    }
+  }
+  return result.append(svg);
+}
+
+Handle<cairo_surface_t> image_of(std::int64_t rows, std::int64_t columns, std::span<const Rgb> colours) {
+  Handle<cairo_surface_t> image(
+      cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(columns), static_cast<int>(rows)));
+  check(cairo_surface_status(image.get()), "the cells");
+  cairo_surface_flush(image.get());
+  const std::int64_t stride = cairo_image_surface_get_stride(image.get());
+  unsigned char* data = cairo_image_surface_get_data(image.get());
+  for (std::int64_t i = 0; i < rows; ++i) {
+    auto* row = reinterpret_cast<std::uint32_t*>(data + i * stride);
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const Rgb c = colours[static_cast<std::size_t>(i * columns + j)];
+      row[j] = static_cast<std::uint32_t>(c.r) << 16 | static_cast<std::uint32_t>(c.g) << 8 | c.b;
+    }
+  }
+  cairo_surface_mark_dirty(image.get());
+  return image;
+}
+
+std::string png_bytes(cairo_surface_t* surface) {
+  std::string bytes;
+  check(cairo_surface_write_to_png_stream(surface, append_bytes, &bytes), "the PNG");
+  return bytes;
+}
+
+}  // namespace
+
+Extent measure(std::string_view text, const TextStyle& style) {
+  return extent_of(make_layout(text, style).get());
+}
+
+struct Canvas::State {
+  Format format = Format::kPng;
+  std::string svg;         ///< filled by cairo
+  std::string svg_images;  ///< elements that are put in front of all cairo drew
+  Handle<cairo_surface_t> surface;
+  Handle<cairo_t> cairo;
+
+  void colour(Rgb c) const { cairo_set_source_rgb(cairo.get(), c.r / 255.0, c.g / 255.0, c.b / 255.0); }
+  void rectangle(const Box& box) const { cairo_rectangle(cairo.get(), box.x, box.y, box.width, box.height); }
+};
+
+Canvas::Canvas(Format format, Extent size, int density) : state_(std::make_unique<State>()) {
+  state_->format = format;
+  if (format == Format::kSvg) {
+    state_->surface.reset(
+        cairo_svg_surface_create_for_stream(append_bytes, &state_->svg, size.width, size.height));
+  } else {
+    const auto width = static_cast<std::int64_t>(std::ceil(size.width)) * density;
+    const auto height = static_cast<std::int64_t>(std::ceil(size.height)) * density;
+    if (width > kMaxPixels || height > kMaxPixels) {
+      throw ConfigError("picture",
+                        fmt::format("{} x {} pixels, expected at most {} a side: draw one head, or write npy",
+                                    width, height, kMaxPixels));
+    }
+    state_->surface.reset(
+        cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width), static_cast<int>(height)));
+  }
+  check(cairo_surface_status(state_->surface.get()), "the picture");
+  state_->cairo.reset(cairo_create(state_->surface.get()));
+  if (format == Format::kPng) {
+    cairo_scale(state_->cairo.get(), density, density);
+  }
+  fill({0, 0, std::ceil(size.width), std::ceil(size.height)}, {255, 255, 255});
+}
+
+Canvas::~Canvas() = default;
+
+void Canvas::fill(const Box& box, Rgb colour) {
+  state_->colour(colour);
+  state_->rectangle(box);
+  cairo_fill(state_->cairo.get());
+}
+
+void Canvas::frame(const Box& box, Rgb colour, double width) {
+  state_->colour(colour);
+  cairo_set_line_width(state_->cairo.get(), width);
+  state_->rectangle({box.x - width / 2, box.y - width / 2, box.width + width, box.height + width});
+  cairo_stroke(state_->cairo.get());
+}
+
+void Canvas::hatch(const Box& box, Rgb colour) {
+  constexpr double kSpacing = 6.0;
+  cairo_save(state_->cairo.get());
+  state_->rectangle(box);
+  cairo_clip(state_->cairo.get());
+  for (double x = box.x - box.height; x < box.right(); x += kSpacing) {
+    line(x, box.bottom(), x + box.height, box.y, colour, 0.8);
+  }
+  cairo_restore(state_->cairo.get());
+}
+
+void Canvas::line(double x0, double y0, double x1, double y1, Rgb colour, double width) {
+  state_->colour(colour);
+  cairo_set_line_width(state_->cairo.get(), width);
+  cairo_move_to(state_->cairo.get(), x0, y0);
+  cairo_line_to(state_->cairo.get(), x1, y1);
+  cairo_stroke(state_->cairo.get());
+}
+
+void Canvas::text(std::string_view text, double x, double y, const TextStyle& style, Anchor anchor,
+                  Writing writing) {
+  const Handle<PangoLayout> layout = make_layout(text, style);
+  const Extent extent = extent_of(layout.get());
+  const double before = anchor == Anchor::kStart    ? 0.0
+                        : anchor == Anchor::kMiddle ? extent.width / 2
+                                                    : extent.width;
+  cairo_t* cairo = state_->cairo.get();
+  cairo_save(cairo);
+  cairo_translate(cairo, x, y);
+  if (writing == Writing::kUp) {
+    cairo_rotate(cairo, -std::numbers::pi / 2);
+  }
+  cairo_translate(cairo, -before, -extent.height / 2);
+  state_->colour(style.colour);
+  pango_cairo_update_layout(cairo, layout.get());
+  pango_cairo_show_layout(cairo, layout.get());
+  cairo_restore(cairo);
+}
+
+void Canvas::cells(const Box& box, std::int64_t rows, std::int64_t columns, std::span<const Rgb> colours) {
+  cairo_t* cairo = state_->cairo.get();
+  const double cell_width = box.width / static_cast<double>(columns);
+  const double cell_height = box.height / static_cast<double>(rows);
+  if (state_->format == Format::kPng) {
+    const Handle<cairo_surface_t> image = image_of(rows, columns, colours);
+    cairo_save(cairo);
+    cairo_translate(cairo, box.x, box.y);
+    cairo_scale(cairo, cell_width, cell_height);
+    cairo_set_source_surface(cairo, image.get(), 0, 0);
+    cairo_pattern_set_filter(cairo_get_source(cairo), CAIRO_FILTER_NEAREST);
+    cairo_rectangle(cairo, 0, 0, static_cast<double>(columns), static_cast<double>(rows));
+    cairo_fill(cairo);
+    cairo_restore(cairo);
+    return;
+  }
+  struct Run {
+    std::int64_t row, first;
+    Rgb colour;
+  };
+  std::vector<Run> runs;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const Rgb colour = colours[static_cast<std::size_t>(i * columns + j)];
+      if (j == 0 || !(colour == runs.back().colour)) {
+        runs.push_back({i, j, colour});
+      }
+    }
+  }
+  if (runs.size() > kMaxRectangles) {
+    const std::string png = png_bytes(image_of(rows, columns, colours).get());
+    const Handle<gchar> base64(g_base64_encode(reinterpret_cast<const guchar*>(png.data()), png.size()));
+    state_->svg_images += fmt::format(
+        "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" "
+        "style=\"image-rendering:pixelated\" "
+        "xmlns:xlink=\"http://www.w3.org/1999/xlink\" xlink:href=\"data:image/png;base64,{}\"/>\n",
+        box.x, box.y, box.width, box.height, base64.get());
+    return;
+  }
+  // A run reaches to the right and lower edge and later ones cover it: neighbours that merely touch would let
+  // the page shine through where a viewer smooths edges.
+  for (const Run& run : runs) {
+    const double x = box.x + static_cast<double>(run.first) * cell_width;
+    const double y = box.y + static_cast<double>(run.row) * cell_height;
+    fill({x, y, box.right() - x, std::min(2 * cell_height, box.bottom() - y)}, run.colour);
+  }
+}
+
+std::string Canvas::finish() {
+  check(cairo_status(state_->cairo.get()), "drawing");
+  state_->cairo.reset();
+  if (state_->format == Format::kPng) {
+    return png_bytes(state_->surface.get());
+  }
+  cairo_surface_finish(state_->surface.get());
+  check(cairo_surface_status(state_->surface.get()), "the SVG");
+  std::string svg = renumbered(state_->svg);
+  svg.insert(svg.rfind("</svg>"), state_->svg_images);
+  return svg;
+}
+
+std::string grey_png(std::span<const float> values, std::int64_t rows, std::int64_t columns) {
+  std::vector<Rgb> colours;
+  for (const float value : values) {
+    const double v = std::isnan(value) ? 0.0 : std::clamp<double>(value, 0.0, 1.0);
+    const auto grey = static_cast<std::uint8_t>(std::lround(255.0 * v));
+    colours.push_back({grey, grey, grey});
+  }
+  return png_bytes(image_of(rows, columns, colours).get());
+}
+
+}  // namespace headtorch::report

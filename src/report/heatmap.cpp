@@ -1,0 +1,110 @@
+#include "src/report/heatmap.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/report/heatmap_style.hpp"
+#include "src/report/text.hpp"
+
+namespace headtorch::report {
+namespace {
+
+constexpr double kSmallestHatched = 5;  // points; smaller cells are plain grey
+
+void draw_cells(Canvas& canvas, const AttentionMaps& maps, const Panel& panel, double cell,
+                ColorRange range) {
+  const LayerWeights& layer = select(maps, panel.selection);
+  const auto weights = layer.head(panel.selection.sample, panel.selection.head);
+  std::vector<Rgb> colours(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    colours[i] = std::isfinite(weights[i]) ? viridis(bar_place(weights[i], range, panel.summary.largest))
+                                           : kNotANumber;
+  }
+  for (const std::int64_t row : panel.summary.blind) {
+    std::fill_n(colours.begin() + row * layer.keys, layer.keys, kSeesNothing);
+  }
+  canvas.cells(panel.data, layer.queries, layer.keys, colours);
+  if (cell >= kSmallestHatched) {
+    for (const std::int64_t row : panel.summary.blind) {
+      canvas.hatch({panel.data.x, panel.data.y + static_cast<double>(row) * cell, panel.data.width, cell},
+                   kFrame);
+    }
+  }
+  canvas.frame(panel.data, kFrame, 0.8);
+}
+
+void draw_axes(Canvas& canvas, const Box& data, const AxisTicks& query, const AxisTicks& key) {
+  constexpr double kMark = 3;
+  for (const Tick& tick : query.ticks) {
+    const double y = data.y + (tick.begin + tick.end) / 2;
+    canvas.text(tick.text, data.x - kTickGap, y, {.size = query.font, .colour = kInk}, Anchor::kEnd);
+    if (query.every > 1) {
+      canvas.line(data.x - kMark - 0.8, y, data.x - 0.8, y, kFrame, 0.8);
+    }
+  }
+  for (const Tick& tick : key.ticks) {
+    const double x = data.x + (tick.begin + tick.end) / 2;
+    if (key.writing == Writing::kUp) {
+      canvas.text(tick.text, x, data.bottom() + kTickGap, {.size = key.font, .colour = kInk}, Anchor::kEnd,
+                  key.writing);
+    } else {
+      canvas.text(tick.text, x, data.bottom() + kTickGap + key.depth / 2, {.size = key.font, .colour = kInk},
+                  Anchor::kMiddle);
+    }
+    if (key.every > 1) {
+      canvas.line(x, data.bottom() + 0.8, x, data.bottom() + kMark + 0.8, kFrame, 0.8);
+    }
+  }
+  canvas.text("query", data.x - kTickGap - std::ceil(query.depth) - kAxisTitle / 2, data.y + data.height / 2,
+              kAxisStyle, Anchor::kMiddle, Writing::kUp);
+  canvas.text("key", data.x + data.width / 2,
+              data.bottom() + kTickGap + std::ceil(key.depth) + kAxisTitle / 2, kAxisStyle, Anchor::kMiddle);
+}
+
+void draw_panel_lines(Canvas& canvas, const Panel& panel, bool first_is_bold) {
+  double y = panel.data.y - kPanelGap - kPanelLine * (static_cast<double>(panel.lines.size()) - 0.5);
+  for (std::size_t i = 0; i < panel.lines.size(); ++i) {
+    canvas.text(panel.lines[i], panel.data.x, y, i == 0 && first_is_bold ? kHeadStyle : kPanelStyle);
+    y += kPanelLine;
+  }
+}
+
+void draw_bar(Canvas& canvas, const HeatmapLayout& layout, const HeatmapRequest& request) {
+  constexpr int kSteps = 128;
+  std::vector<Rgb> colours;
+  for (int i = 0; i < kSteps; ++i) {
+    colours.push_back(viridis(1.0 - i / (kSteps - 1.0)));
+  }
+  const Box& bar = layout.bar;
+  canvas.cells(bar, kSteps, 1, colours);
+  canvas.frame(bar, kFrame, 0.8);
+  for (const auto& [place, text] : layout.bar_labels) {
+    const double y = bar.bottom() - place * bar.height;
+    canvas.line(bar.right() + 0.8, y, bar.right() + kBarMark, y, kFrame, 0.8);
+    canvas.text(text, bar.right() + kBarMark + 3, y, kBarStyle);
+  }
+  const char* title =
+      request.color_range == ColorRange::kLog ? "attention weight, log scale" : "attention weight";
+  canvas.text(title, bar.right() + kBarMark + layout.bar_labels_width + kBarTitle / 2, bar.y + bar.height / 2,
+              kBarStyle, Anchor::kMiddle, Writing::kUp);
+}
+
+}  // namespace
+
+std::string draw_heatmap(const AttentionMaps& maps, const HeatmapRequest& request) {
+  const HeatmapLayout layout = layout_heatmap(maps, request);
+  Canvas canvas(request.format, layout.size, kDensity);
+  canvas.text(layout.title, kMargin, kMargin + 9, kTitleStyle);
+  canvas.text(layout.subtitle, kMargin, kMargin + 29, kSubtitleStyle);
+  for (const Panel& panel : layout.panels) {
+    draw_panel_lines(canvas, panel, !request.head);
+    draw_cells(canvas, maps, panel, layout.cell, request.color_range);
+    draw_axes(canvas, panel.data, layout.query_ticks, layout.key_ticks);
+  }
+  draw_bar(canvas, layout, request);
+  return canvas.finish();
+}
+
+}  // namespace headtorch::report

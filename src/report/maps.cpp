@@ -1,0 +1,88 @@
+#include "src/report/maps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "src/core/error.hpp"
+
+namespace headtorch::report {
+namespace {
+
+void check_index(std::string_view name, std::int64_t index, std::int64_t size) {
+  if (index < 0 || index >= size) {
+    throw ConfigError("heatmap", size > 0 ? fmt::format("{} {}, expected 0 to {}", name, index, size - 1)
+                                          : fmt::format("{} {}, but there is none", name, index));
+  }
+}
+
+}  // namespace
+
+const LayerWeights& select(const AttentionMaps& maps, const Selection& selection) {
+  check_index("layer", selection.layer, static_cast<std::int64_t>(maps.layers.size()));
+  const LayerWeights& layer = maps.layers[static_cast<std::size_t>(selection.layer)];
+  check_index("sample", selection.sample, layer.samples);
+  check_index("head", selection.head, layer.heads);
+  const auto size = static_cast<std::int64_t>(layer.values.size());
+  if (layer.queries < 1 || layer.keys < 1 ||
+      size / layer.samples / layer.heads / layer.queries != layer.keys ||
+      layer.samples * layer.heads * layer.queries * layer.keys != size) {
+    throw ShapeError(
+        "heatmap",
+        fmt::format("layer {} holds {} weights, expected {} samples x {} heads x {} queries x {} keys",
+                    selection.layer, size, layer.samples, layer.heads, layer.queries, layer.keys));
+  }
+  return layer;
+}
+
+HeadSummary summarise(std::span<const float> weights, std::int64_t queries, std::int64_t keys) {
+  constexpr double kTolerance = 1e-5;
+  HeadSummary summary;
+  double total = 0.0;
+  std::int64_t rows = 0;
+  for (std::int64_t i = 0; i < queries; ++i) {
+    double row_entropy = 0.0;
+    bool all_zero = true, all_finite = true;
+    for (const float weight :
+         weights.subspan(static_cast<std::size_t>(i * keys), static_cast<std::size_t>(keys))) {
+      const double w = weight;
+      all_zero = all_zero && w == 0.0;
+      if (!std::isfinite(w)) {
+        all_finite = false;
+        ++summary.not_numbers;
+        continue;
+      }
+      summary.largest = std::max(summary.largest, w);
+      summary.outside += w < -kTolerance || w > 1.0 + kTolerance;
+      row_entropy -= w > 0.0 ? w * std::log(w) : 0.0;
+    }
+    if (all_zero) {
+      summary.blind.push_back(i);
+    } else if (all_finite) {
+      total += row_entropy;
+      ++rows;
+    }
+  }
+  summary.entropy = rows > 0 ? total / static_cast<double>(rows) : std::numeric_limits<double>::quiet_NaN();
+  return summary;
+}
+
+AxisTokens axis_tokens(const AttentionMaps& maps, const Selection& selection) {
+  const LayerWeights& layer = select(maps, selection);
+  const auto sample = static_cast<std::size_t>(selection.sample);
+  static const std::vector<std::string> kNone;
+  const auto& tokens = sample < maps.tokens.size() ? maps.tokens[sample] : kNone;
+  const auto n = static_cast<std::int64_t>(tokens.size());
+  const auto axis = [&](std::int64_t length, std::int64_t first) {
+    std::vector<std::string> labels;
+    for (std::int64_t i = 0; i < length; ++i) {
+      labels.push_back(length <= n ? tokens[static_cast<std::size_t>(first + i)] : fmt::format("{}", i));
+    }
+    return labels;
+  };
+  return {axis(layer.queries, std::max<std::int64_t>(n - layer.queries, 0)), axis(layer.keys, 0)};
+}
+
+}  // namespace headtorch::report
