@@ -47,7 +47,7 @@ install_libtorch() {
   trap 'rm -rf "$root"/third_party/.libtorch.*' EXIT
   # The two PIP variables: --target is refused beside --user and needs no virtual environment.
   follow "2/4 LibTorch" "$logs/libtorch.log" env TMPDIR="$partial/tmp" PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 \
-    PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --target "$partial/libtorch" "${arguments[@]}" || {
+    PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --no-compile --target "$partial/libtorch" "${arguments[@]}" || {
     grep -v '^ *$' "$logs/libtorch.log" | tail -n 5 >&2
     fail "pip could not download LibTorch, expected a working network or Torch_DIR set to an installed LibTorch;" \
       "see $logs/libtorch.log"
