@@ -57,7 +57,7 @@ std::string named_amount(const Gain& gain, const ComparisonMetric& metric) {
 std::string reasons(const Sides& sides, const ComparisonMetric& metric) {
   const ComparisonRow& reference = *sides.no_mixing;
   std::string text = fmt::format(
-      "The best possible value is unknown, so a row counts by its gain over no mixing ({}), paired by seed.",
+      "The best possible value is unknown, so a row counts by its gain over no mixing, {}, paired by seed.",
       range_text(summarise(reference.values)));
   text += fmt::format("\nGeneric kernels: best gain is {}.",
                       named_amount(best_gain(sides.generic, reference, metric), metric));

@@ -64,6 +64,12 @@ std::string solved_text(const Scored& scored) {
 }
 
 std::string with_skill(const Scored& scored) {
+  return std::isfinite(scored.summary.mean)
+             ? fmt::format("{} (skill {})", scored.row->name, number_text(scored.summary.mean))
+             : fmt::format("{} (no skill: a seed gave no number)", scored.row->name);
+}
+
+std::string with_range(const Scored& scored) {
   return fmt::format("{}, skill {}", scored.row->name, range_text(scored.summary));
 }
 

@@ -42,7 +42,9 @@ Scores score_all(const Sides& sides, const ComparisonMetric& metric);
 
 /// "3 of 4 seeds".
 std::string solved_text(const Scored& scored);
-/// "uniform, skill 0.999 (0.998 to 1.000)".
+/// "uniform (skill 0.999)".
 std::string with_skill(const Scored& scored);
+/// "uniform, skill 0.999 (0.998 to 1.000)".
+std::string with_range(const Scored& scored);
 
 }  // namespace headtorch::probe

@@ -39,14 +39,15 @@ std::string fixed_ahead(const Scores& scores) {
   std::vector<std::string> behind;
   for (const Scored& learned : scores.learned) {
     if (ahead(leader, learned)) {
-      behind.push_back(fmt::format("{} for {}", range_text(learned.summary), learned.row->name));
+      behind.push_back(with_skill(learned));
     }
   }
   if (behind.empty()) {
     return {};
   }
-  return fmt::format("A fixed kernel is ahead of a learned head here: {}, against {}. ", with_skill(leader),
-                     list_text(behind));
+  return fmt::format("A fixed kernel is ahead of a learned head here: in {}, {} against {}. ",
+                     leader.row->n_layers == 1 ? "one layer" : fmt::format("{} layers", leader.row->n_layers),
+                     with_skill(leader), list_text(behind));
 }
 
 std::string nothing_solves(const Scores& scores) {
@@ -56,14 +57,14 @@ std::string nothing_solves(const Scores& scores) {
     return a.n_solved != b.n_solved ? a.n_solved > b.n_solved : better(a, b);
   });
   return fmt::format(
-      "No verdict: nothing solves this task on every seed. Closest is {}: solved on {}. "
-      "More steps may settle it.",
+      "No verdict: nothing solves this task on every seed. Closest is {}, solved on {}. More steps may "
+      "settle it.",
       with_skill(closest), solved_text(closest));
 }
 
 std::string averaging_is_enough(const Scores& scores) {
   return fmt::format(
-      "Averaging is enough: {}, solves this task. Which positions a head looks at makes no difference.",
+      "Averaging is enough: {} solves this task. Which positions a head looks at makes no difference.",
       with_skill(scores.uniform));
 }
 
@@ -81,7 +82,7 @@ std::string fixed_is_enough(const Scores& scores) {
 std::string one_head_is_enough(const Scores& scores, const Scored& one_head) {
   const std::vector<Scored> fixed = scores.fixed();
   const Scored& kernel = best(fixed);
-  return fmt::format("One learned head is enough: {}, solves this task. {} {}.", with_skill(one_head),
+  return fmt::format("One learned head is enough: {} solves this task. {} {}.", with_skill(one_head),
                      ahead(one_head, kernel) ? "It is ahead of every fixed kernel tried; the best is"
                                              : "But it is not clearly ahead of the best fixed kernel tried:",
                      with_skill(kernel));
@@ -121,14 +122,12 @@ std::string what_made_the_difference(const std::vector<const Scored*>& smallest,
              : "More layers or more heads made the difference; they were not tried apart.";
 }
 
-std::string several_are_needed(const Scores& scores, const Scored& one_head) {
+std::string several_are_needed(const Scores& scores) {
   std::vector<const Scored*> smallest;
   std::vector<std::string> names, unsolved;
   for (const Scored& scored : scores.learned) {
     if (!scored.solves()) {
-      if (scored.row != one_head.row) {
-        unsolved.push_back(fmt::format("{} solved on {}", scored.row->name, solved_text(scored)));
-      }
+      unsolved.push_back(with_skill(scored));
       continue;
     }
     const bool beaten = std::any_of(scores.learned.begin(), scores.learned.end(), [&](const Scored& other) {
@@ -141,11 +140,18 @@ std::string several_are_needed(const Scores& scores, const Scored& one_head) {
   }
   const std::vector<Scored> fixed = scores.fixed();
   return fmt::format(
-      "Several heads or layers are needed: {}, solve{} this task, {} does not (skill {}). {}{} "
-      "The best fixed kernel tried is {}.",
-      fmt::join(names, " or "), names.size() == 1 ? "s" : "", one_head.row->name,
-      range_text(one_head.summary), what_made_the_difference(smallest, scores.learned),
-      unsolved.empty() ? "" : fmt::format(" Beside it, {}.", list_text(unsolved)), with_skill(best(fixed)));
+      "Several heads or layers are needed: this task is solved by {}, and not by {}. {} The best fixed "
+      "kernel tried is {}.",
+      fmt::join(names, " or by "), list_text(unsolved), what_made_the_difference(smallest, scores.learned),
+      with_skill(best(fixed)));
+}
+
+/// "; counted from uniform, 0.311", or nothing where averaging leaves no gap to count from.
+std::string selection_text(const Scored& scored, const Sides& sides, const ComparisonMetric& metric) {
+  const Summary selection = summarise(skill(*scored.row, *sides.uniform, metric));
+  return std::isfinite(selection.mean)
+             ? fmt::format("; counted from uniform, {}", number_text(selection.mean))
+             : "";
 }
 
 /// The numbers under every verdict by skill, one sentence a line.
@@ -153,25 +159,19 @@ std::string reasons(const Sides& sides, const Scores& scores, const ComparisonMe
   const std::vector<Scored> fixed = scores.fixed();
   const Scored& kernel = best(fixed);
   std::string text = fmt::format(
-      "Skill counts from no mixing ({}) as 0 to the best possible ({}) as 1; a model solves the task when "
-      "every seed "
-      "reaches {}.",
+      "Skill counts from no mixing, {}, as 0 to the best possible, {}, as 1; solved means at least {} on "
+      "every seed.",
       range_text(summarise(sides.no_mixing->values)), number_text(*metric.best_possible), kSolvedSkill);
-  text += fmt::format("\nGeneric kernels: best is {}.", with_skill(best(scores.generic)));
+  text += fmt::format("\nGeneric kernels: best is {}.", with_range(best(scores.generic)));
   text += scores.shaped.empty()
               ? "\nKernels shaped for a task: none was tried."
-              : fmt::format("\nKernels shaped for a task: best is {}.", with_skill(best(scores.shaped)));
-  text += fmt::format("\nBest fixed skill within the families tried: {} ({})",
-                      number_text(kernel.summary.mean), kernel.row->name);
-  // Selection skill means nothing where averaging leaves no gap.
-  const Summary selection = summarise(skill(*kernel.row, *sides.uniform, metric));
-  text += std::isfinite(selection.mean)
-              ? fmt::format("; counted from uniform instead of no mixing, {}.", range_text(selection))
-              : ".";
+              : fmt::format("\nKernels shaped for a task: best is {}.", with_range(best(scores.shaped)));
+  text +=
+      fmt::format("\nBest fixed skill within the families tried: {} ({}){}.",
+                  number_text(kernel.summary.mean), kernel.row->name, selection_text(kernel, sides, metric));
   for (const Scored& learned : scores.learned) {
-    text += fmt::format("\nLearned: {}, solved on {}", with_skill(learned), solved_text(learned));
-    const Summary gained = summarise(skill(*learned.row, *sides.uniform, metric));
-    text += std::isfinite(gained.mean) ? fmt::format("; counted from uniform, {}.", range_text(gained)) : ".";
+    text += fmt::format("\nLearned: {}, solved on {}{}.", with_range(learned), solved_text(learned),
+                        selection_text(learned, sides, metric));
   }
   const std::size_t n_seeds = sides.no_mixing->values.size();
   text += fmt::format("\n{}; in brackets the smallest and the largest.", seeds_text(n_seeds));
@@ -203,7 +203,7 @@ Verdict decide_by_skill(const Sides& sides, const ComparisonMetric& metric) {
     words = one_head_is_enough(scores, one_head);
   } else if (best(scores.learned).solves()) {
     verdict.outcome = 5;
-    words = several_are_needed(scores, one_head);
+    words = several_are_needed(scores);
   } else {
     verdict.outcome = 1;
     words = nothing_solves(scores);
@@ -236,8 +236,8 @@ Verdict decide_baseline_by_skill(const Sides& sides, const ComparisonMetric& met
   if (similar.empty() || !ahead(best(similar), no_mixing) || !ahead(best(similar), scores.uniform)) {
     verdict.verdict = similarity_does_not_help(
         similar.empty() ? fmt::format("only {} was tried", with_skill(scores.uniform))
-                        : fmt::format("the best kernel tried is {}, and uniform has skill {}",
-                                      with_skill(best(similar)), range_text(scores.uniform.summary)));
+                        : fmt::format("the best kernel tried is {}, beside {}", with_skill(best(similar)),
+                                      with_skill(scores.uniform)));
     return verdict;
   }
   const Scored& kernel = best(similar);
@@ -246,7 +246,7 @@ Verdict decide_baseline_by_skill(const Sides& sides, const ComparisonMetric& met
       *kernel.row,
       fmt::format("{} (skill {}, uniform {})",
                   kernel.solves() ? "carries this task" : "helps with this task, without solving it",
-                  range_text(kernel.summary), range_text(scores.uniform.summary)));
+                  number_text(kernel.summary.mean), number_text(scores.uniform.summary.mean)));
   return verdict;
 }
 
