@@ -32,15 +32,15 @@ MiniTransformerImpl::MiniTransformerImpl(const ModelOptions& options, const Mode
     : options_(options), sizes_(sizes) {
   if (sizes.n_symbols < 1 || sizes.n_classes < 1 || sizes.max_len < 1) {
     throw ConfigError("models.mini_transformer",
-                      fmt::format("{} symbols, {} classes and {} positions: each must be at least 1", sizes.n_symbols,
-                                  sizes.n_classes, sizes.max_len));
+                      fmt::format("{} symbols, {} classes and {} positions: each must be at least 1",
+                                  sizes.n_symbols, sizes.n_classes, sizes.max_len));
   }
   const double embedding_sd = nn::embedding_sd(options.init);
   embedding_ = register_module("embedding", torch::nn::Embedding(sizes.n_symbols, options.d_model));
   torch::nn::init::normal_(embedding_->weight, 0.0, embedding_sd);
-  position_ = register_module(
-      "position", nn::PositionalEncoding(nn::PositionalEncodingOptions{options.position, options.d_model, sizes.max_len,
-                                                                       embedding_sd, options.position_norm}));
+  position_ = register_module("position", nn::PositionalEncoding(nn::PositionalEncodingOptions{
+                                              options.position, options.d_model, sizes.max_len, embedding_sd,
+                                              options.position_norm}));
   encoder_ = register_module("encoder", nn::Encoder(encoder_options(options)));
   output_ = register_module("output", nn::make_linear(options.d_model, sizes.n_classes, options.init));
 }
@@ -50,8 +50,8 @@ torch::Tensor MiniTransformerImpl::forward(const torch::Tensor& tokens_BT, const
   nn::Context inner = context;
   if (options_.family == Family::kCausal) inner.mask.visibility = attention::Visibility::kCausal;
   inner.tokens_BT = tokens_BT;
-  const torch::Tensor x_BTD = nn::dropout(position_->forward(embedding_->forward(tokens_BT)), options_.dropout,
-                                          is_training(), context.dropout);
+  const torch::Tensor x_BTD = nn::dropout(position_->forward(embedding_->forward(tokens_BT)),
+                                          options_.dropout, is_training(), context.dropout);
   return output_->forward(encoder_->forward(x_BTD, inner));
 }
 

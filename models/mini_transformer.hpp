@@ -13,16 +13,16 @@
 
 namespace headtorch::models {
 
-/// Token embedding + positions -> dropout -> encoder -> linear: a label's logits at every position. Family kCausal lets
-/// position t look at 0..t only and is then a language model. With a fixed score (nn::Score) in place of kDot it is the
-/// same model whose learned kernel is replaced and which is else unchanged.
+/// Token embedding + positions -> dropout -> encoder -> linear: a label's logits at every position. Family
+/// kCausal lets position t look at 0..t only and is then a language model. With a fixed score (nn::Score) in
+/// place of kDot it is the same model whose learned kernel is replaced and which is else unchanged.
 class MiniTransformerImpl : public torch::nn::Module {
  public:
   /// @throws ConfigError for sizes that do not fit each other.
   MiniTransformerImpl(const ModelOptions& options, const ModelSizes& sizes);
 
-  /// @param tokens_BT int64 in 0..n_symbols-1, T <= max_len under learned positions.  @param context mask: what may be
-  /// seen besides the family's rule, for example a padding_mask.  @returns [B, T, C].
+  /// @param tokens_BT int64 in 0..n_symbols-1, T <= max_len under learned positions.  @param context mask:
+  /// what may be seen besides the family's rule, for example a padding_mask.  @returns [B, T, C].
   torch::Tensor forward(const torch::Tensor& tokens_BT, const nn::Context& context = {});
 
   nn::Encoder& encoder() { return encoder_; }

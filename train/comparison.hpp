@@ -13,23 +13,36 @@ enum class Rows { kFixedOnly, kAll };  ///< `baseline`, `compare`
 
 struct ComparisonOptions {
   Rows rows = Rows::kAll;
-  std::int64_t n_seeds = 4;
+  std::int64_t n_seeds = 4;  ///< reported ones: the configured seed chooses, the next ones are reported
   std::int64_t screen_steps = 150;  ///< for each kernel of the grid, on the selection seed
-  std::vector<double> bandwidths;   ///< given by hand: replaces the grid's bandwidths; empty: the grid
+  std::vector<double> bandwidths;   ///< at most 3, instead of those of the generic kernels in the grid
+  /// Trains one model; another function takes its place in tests.
+  std::function<RunResult(const RunConfig&, const tasks::Task&, const RunObserver&)> train = run_training;
 };
 
 struct Comparison {
-  std::vector<probe::ComparisonRow> rows;       ///< no mixing first, then uniform, generic, shaped, learned
-  std::vector<probe::ComparisonRow> screened;   ///< the grid on the selection seed, validation values
+  std::vector<probe::ComparisonRow> rows;  ///< no mixing first, then uniform, generic, shaped, learned
+  std::vector<probe::ComparisonRow>
+      screened;  ///< the grid after screen_steps on the selection seed, validation values
   probe::ComparisonMetric metric;
   probe::Verdict verdict;
   double seconds = 0.0;
 };
 
-/// Trains the same model with fixed kernels and with learned ones on the same data, budget and seeds; kernel family and
-/// bandwidth are chosen on validation data of one seed and reported on others. Seeds run side by side, one thread each.
-/// `progress` is told how many of how many trainings are done, from any thread but never at once.
-Comparison compare(const RunConfig& config, const ComparisonOptions& options,
-                   const std::function<void(std::int64_t done, std::int64_t of, const std::string& name)>& progress);
+/// What a comparison changes in a task's defaults, before the user's own settings: no dropout, at most 700
+/// steps.
+void apply_comparison_defaults(RunConfig& config);
+
+/// Trains the same model with fixed kernels and with learned ones on the same data, budget and seeds. Kernel
+/// family and bandwidth are chosen on validation data of one seed (each of the grid for screen_steps, the
+/// best two of each line in full) and reported on test data of others. Learned rows: one head and all, in one
+/// layer and in all. As many trainings side by side as train.threads, or as cores when it is 0; each uses one
+/// thread, and the numbers do not depend on how many. A training that diverged gives NaN. `progress` is told
+/// how many of how many trainings are done, from any thread but never at once.
+/// @throws ConfigError for options out of range and what train::check finds, Error kInterrupted or
+/// kTerminated when stopped by a signal, and what a training throws.
+Comparison compare(
+    const RunConfig& config, const ComparisonOptions& options,
+    const std::function<void(std::int64_t done, std::int64_t of, const std::string& name)>& progress);
 
 }  // namespace headtorch::train

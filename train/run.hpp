@@ -16,14 +16,16 @@
 
 namespace headtorch::train {
 
-/// Means over counted positions (never over batches). Accuracies are shares; a sequence is right when all its counted positions are.
+/// Means over counted positions (never over batches). Accuracies are shares; a sequence is right when all its
+/// counted positions are.
 struct Evaluation {
   std::int64_t n = 0;        ///< examples
   std::int64_t counted = 0;  ///< positions
   double loss = 0.0;         ///< nats a counted position; NaN when nothing was counted
   double token_accuracy = 0.0;
   double sequence_accuracy = 0.0;
-  /// Share of sequences right when the model reads its own answers; causal tasks only. token/sequence_accuracy are teacher-forced.
+  /// Share of sequences right when the model reads its own answers; causal tasks only.
+  /// token/sequence_accuracy are teacher-forced.
   std::optional<double> free_running_accuracy;
   std::int64_t free_running_n = 0;
 };
@@ -35,13 +37,24 @@ struct StepMetrics {
   double grad_norm = 0.0;  ///< before clipping
   bool clipped = false;
   double tokens_per_second = 0.0, wall_seconds = 0.0;  ///< since the last one, since the start
-  bool non_finite = false;                              ///< the step changed nothing
+  bool non_finite = false;                             ///< the step changed nothing
 };
 
-/// What a run tells while it goes on; empty functions are not called. All calls come from the caller's thread.
+/// Signs of training health (docs/run_folder.md), read before step 1 and after 150 steps.
+struct Health {
+  std::int64_t step = 0;  ///< optimizer steps taken
+  double score_sd = 0.0;  ///< of a row's scores over visible keys, mean over rows, heads and layers
+  double qk_share = 0.0;  ///< share of query and key weights in the squared gradient norm
+  double entropy_normalised = 0.0;
+};
+
+/// What a run tells while it goes on; empty functions are not called. All calls come from the caller's
+/// thread.
 struct RunObserver {
   std::function<void(const StepMetrics&)> on_step;
-  std::function<void(std::int64_t step, const Evaluation&, double wall_seconds)> on_evaluation;  ///< on validation data
+  std::function<void(std::int64_t step, const Evaluation&, double wall_seconds)>
+      on_evaluation;  ///< on validation data
+  std::function<void(const Health&)> on_health;
   std::function<void(const AttentionMaps&)> on_attention;  ///< at heatmap_every and at the end
   std::function<void(std::int64_t step, const std::map<std::string, std::string>& files)>
       on_checkpoint;  ///< at checkpoint_every and at the end; file name -> bytes
@@ -56,21 +69,24 @@ struct RunResult {
   double seconds = 0.0;    ///< of the optimizer loop alone
   double tokens_per_second = 0.0;
   std::int64_t threads = 0;
-  std::string device;       ///< "cpu" or "cuda"
+  std::string device;          ///< "cpu" or "cuda"
   std::string attention_path;  ///< how training attends: "explicit" or "fused"
   std::int64_t non_finite_steps = 0;
   double clipped_share = 0.0;
-  double initial_score_sd = 0.0;  ///< of the scores at step 0, over visible keys, mean over rows, heads, layers (A9)
+  double initial_score_sd =
+      0.0;  ///< of the scores at step 0, over visible keys, mean over rows, heads, layers (A9)
   Evaluation test;
 };
 
-/// Trains from `config` and tests on held-out data. Stops after the current step when interrupt_signal() is set, with a
-/// checkpoint. The same config gives the same calls, times aside.
+/// Trains from `config` and tests on held-out data. Stops after the current step when interrupt_signal() is
+/// set, with a checkpoint. The same config gives the same calls, times aside.
 /// @throws ConfigError when the device is not there, OutOfMemory with the estimate.
 RunResult run_training(const RunConfig& config, const tasks::Task& task, const RunObserver& observer);
 
-/// The weights of every head on given inputs (token rows of one length).  `model` is a checkpoint's model.safetensors.
-/// @throws DataError naming the tensor when the file does not fit the config, or both numbers when an input is longer than the model reads.
+/// The weights of every head on given inputs (token rows of one length).  `model` is a checkpoint's
+/// model.safetensors.
+/// @throws DataError naming the tensor when the file does not fit the config, or both numbers when an input
+/// is longer than the model reads.
 AttentionMaps record_attention(const RunConfig& config, const tasks::Task& task, std::string_view model,
                                const std::vector<std::vector<std::int64_t>>& inputs, std::int64_t step);
 

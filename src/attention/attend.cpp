@@ -26,7 +26,8 @@ FusedMask fused_mask(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE, const M
 
 Attended attend_explicit(const at::Tensor& scores, const at::Tensor& v_BHSV, const at::Tensor& visible,
                          const WeightDropout& dropout) {
-  check_shape("attention.attend_explicit", "v", v_BHSV.sizes(), {kAnySize, kAnySize, scores.size(-1), kAnySize});
+  check_shape("attention.attend_explicit", "v", v_BHSV.sizes(),
+              {kAnySize, kAnySize, scores.size(-1), kAnySize});
   const at::Tensor pattern = masked_softmax(scores, visible);
   return {at::matmul(dropout ? dropout(pattern) : pattern, v_BHSV), pattern};
 }
@@ -45,7 +46,8 @@ bool fused_kernel_applies(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE, co
                           const Mask& mask, double scale) {
   constexpr std::int64_t kWrittenOut = 0;  // sdp::SDPBackend::math
   const FusedMask fused = fused_mask(q_BHTE, k_BHSE, mask);
-  return at::_fused_sdp_choice(q_BHTE, k_BHSE, v_BHSV, fused.visible, 0.0, fused.causal, scale) != kWrittenOut;
+  return at::_fused_sdp_choice(q_BHTE, k_BHSE, v_BHSV, fused.visible, 0.0, fused.causal, scale) !=
+         kWrittenOut;
 }
 
 }  // namespace headtorch::attention

@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <vector>
 
-// Kernels that nothing trains, as scores for masked_softmax: log K up to a constant a row. Letters: B batch, H heads,
-// T queries, S keys.
+// Kernels that nothing trains, as scores for masked_softmax: log K up to a constant a row. Letters: B batch,
+// H heads, T queries, S keys.
 
 namespace headtorch::attention {
 
 enum class KernelShape { kGaussian, kExponential };
 
-/// Query i looks around position c = slope * i + offset: slope 1 relative, -1 mirrored (offset T-1 is the exact
-/// mirror), 0 absolute. Each list holds one value, or one a head.
+/// Query i looks around position c = slope * i + offset: slope 1 relative, -1 mirrored (offset T-1 is the
+/// exact mirror), 0 absolute. Each list holds one value, or one a head.
 struct PositionalKernel {
   KernelShape shape = KernelShape::kGaussian;
   std::vector<double> bandwidth = {1.0};  ///< in positions, > 0

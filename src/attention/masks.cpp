@@ -29,12 +29,14 @@ at::Tensor resolve(const Mask& mask, std::int64_t queries, std::int64_t keys, at
   if (mask.visible.defined()) {
     const auto sizes = mask.visible.sizes();
     const auto fits = [&](std::size_t from_end, std::int64_t size) {
-      return sizes.size() < from_end || sizes[sizes.size() - from_end] == 1 || sizes[sizes.size() - from_end] == size;
+      return sizes.size() < from_end || sizes[sizes.size() - from_end] == 1 ||
+             sizes[sizes.size() - from_end] == size;
     };
     if (mask.visible.scalar_type() != at::kBool || sizes.size() > 4 || !fits(1, keys) || !fits(2, queries)) {
-      throw ShapeError("attention.mask", fmt::format("visible is {} [{}], expected bool that broadcasts to [B, H, {}, {}]",
-                                                     c10::toString(mask.visible.scalar_type()), fmt::join(sizes, ", "),
-                                                     queries, keys));
+      throw ShapeError(
+          "attention.mask",
+          fmt::format("visible is {} [{}], expected bool that broadcasts to [B, H, {}, {}]",
+                      c10::toString(mask.visible.scalar_type()), fmt::join(sizes, ", "), queries, keys));
     }
   }
   if (mask.visibility == Visibility::kAll) return mask.visible;

@@ -16,8 +16,8 @@ struct Mask {
   at::Tensor visible;  ///< bool, broadcastable to [B, H, T, S]; undefined: every key
 };
 
-/// Query i sees key j iff j <= i + (S - T): aligned to the last key, so that one new query after S-1 cached keys sees
-/// all of them. With T > S the first rows see nothing.  @returns bool [T, S].
+/// Query i sees key j iff j <= i + (S - T): aligned to the last key, so that one new query after S-1 cached
+/// keys sees all of them. With T > S the first rows see nothing.  @returns bool [T, S].
 at::Tensor causal_mask(std::int64_t queries, std::int64_t keys, at::Device device = at::kCPU);
 
 /// Key j of sequence b is visible iff j < lengths[b].  @param lengths_B int64.  @returns bool [B, 1, 1, S].

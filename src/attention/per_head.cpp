@@ -11,7 +11,8 @@ at::Tensor per_head(std::string_view where, std::string_view name, const std::ve
                     std::int64_t n_heads, const at::TensorOptions& options) {
   const auto count = static_cast<std::int64_t>(values.size());
   if (count != 1 && count != n_heads) {
-    throw ConfigError(where, fmt::format("{} has {} values, expected 1 or one for each of {} heads", name, count, n_heads));
+    throw ConfigError(
+        where, fmt::format("{} has {} values, expected 1 or one for each of {} heads", name, count, n_heads));
   }
   return at::tensor(values, at::TensorOptions(at::kDouble)).view({count, 1, 1}).to(options);
 }

@@ -27,7 +27,8 @@ at::Tensor scaled_dot_scores(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE,
   return at::matmul(q_BHTE * scale_H.view({-1, 1, 1}), k_BHSE.transpose(-2, -1));
 }
 
-at::Tensor gaussian_scores(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE, const std::vector<double>& bandwidth) {
+at::Tensor gaussian_scores(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE,
+                           const std::vector<double>& bandwidth) {
   check_queries_and_keys("attention.gaussian_scores", q_BHTE, k_BHSE);
   const at::Tensor h_H11 =
       per_head("attention.gaussian_scores", "bandwidth", bandwidth, q_BHTE.size(1), q_BHTE.options());

@@ -17,6 +17,7 @@ at::Tensor scaled_dot_scores(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE,
 
 /// -|q - k|^2 / (2 h^2): its softmax is Nadaraya-Watson regression with a Gaussian kernel.
 /// @param bandwidth one value, or one a head; > 0, in units of q and k.  @returns [B, H, T, S].
-at::Tensor gaussian_scores(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE, const std::vector<double>& bandwidth);
+at::Tensor gaussian_scores(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE,
+                           const std::vector<double>& bandwidth);
 
 }  // namespace headtorch::attention

@@ -8,7 +8,8 @@ namespace headtorch::attention {
 
 at::Tensor masked_softmax(const at::Tensor& scores, const at::Tensor& visible) {
   if (!visible.defined()) return at::softmax(scores, -1);
-  // A row that sees nothing is let through the softmax whole and zeroed afterwards: -inf everywhere would be 0/0.
+  // A row that sees nothing is let through the softmax whole and zeroed afterwards: -inf everywhere would be
+  // 0/0.
   const at::Tensor blind = visible.any(-1, /*keepdim=*/true).logical_not();
   const at::Tensor hidden = (visible | blind).logical_not();
   const at::Tensor weights =

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-// One function body, compiled for each instruction set and chosen once at start; the arithmetic is on integers, so every
-// version gives the same bits.
+// One function body, compiled for each instruction set and chosen once at start; the arithmetic is on
+// integers, so every version gives the same bits.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define HEADTORCH_EACH_PROCESSOR __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
 #else
@@ -24,8 +24,8 @@ struct Blocks {
   alignas(64) std::uint32_t word[4][kBlocks];
 };
 
-inline __attribute__((always_inline)) void philox_blocks(Blocks& out, std::uint64_t first_block, std::uint64_t stream,
-                                                         std::uint64_t key) {
+inline __attribute__((always_inline)) void philox_blocks(Blocks& out, std::uint64_t first_block,
+                                                         std::uint64_t stream, std::uint64_t key) {
   for (int lane = 0; lane < kBlocks; ++lane) {
     const std::uint64_t block = first_block + static_cast<std::uint64_t>(lane);
     out.word[0][lane] = static_cast<std::uint32_t>(block);
@@ -55,8 +55,8 @@ inline std::uint32_t decision(const Blocks& blocks, std::uint64_t element) {
 }
 
 HEADTORCH_EACH_PROCESSOR
-void fill_whole_groups(float* mask, std::size_t groups, std::uint32_t threshold, float scale, std::uint64_t key,
-                       std::uint64_t stream, std::uint64_t first_block) {
+void fill_whole_groups(float* mask, std::size_t groups, std::uint32_t threshold, float scale,
+                       std::uint64_t key, std::uint64_t stream, std::uint64_t first_block) {
   Blocks blocks;
   for (std::size_t group = 0; group < groups; ++group) {
     philox_blocks(blocks, first_block + group * kBlocks, stream, key);
@@ -78,8 +78,9 @@ std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, st
   for (int round = 0; round < kRounds; ++round) {
     const std::uint64_t product0 = std::uint64_t{kMultiplier0} * counter[0];
     const std::uint64_t product1 = std::uint64_t{kMultiplier1} * counter[2];
-    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key0, static_cast<std::uint32_t>(product1),
-               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key1, static_cast<std::uint32_t>(product0)};
+    counter = {
+        static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key0, static_cast<std::uint32_t>(product1),
+        static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key1, static_cast<std::uint32_t>(product0)};
     key0 += kWeyl0;
     key1 += kWeyl1;
   }
@@ -102,7 +103,8 @@ std::uint32_t Random::word() {
 
 std::int64_t Random::below(std::int64_t n) {
   const auto range = static_cast<std::uint64_t>(n);
-  const std::uint64_t limit = (std::uint64_t{1} << 63) / range * range;  // reject above, so that each value is equally likely
+  const std::uint64_t limit =
+      (std::uint64_t{1} << 63) / range * range;  // reject above, so that each value is equally likely
   while (true) {
     const std::uint64_t high = word(), low = word();
     const std::uint64_t bits = (high << 32 | low) >> 1;

@@ -6,12 +6,13 @@
 
 namespace headtorch {
 
-/// Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): four random words from a 128-bit
-/// counter and a 64-bit key, the same on every processor.
+/// Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): four random words from
+/// a 128-bit counter and a 64-bit key, the same on every processor.
 std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::uint64_t key);
 
-/// Random numbers as a function of (seed, stream, draw number): no hidden state, so that example i is the same whether
-/// or not the examples before it were drawn. `stream` names the use, for example a split or an example's index.
+/// Random numbers as a function of (seed, stream, draw number): no hidden state, so that example i is the
+/// same whether or not the examples before it were drawn. `stream` names the use, for example a split or an
+/// example's index.
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t stream, std::uint64_t substream = 0);
@@ -31,9 +32,9 @@ class Random {
   int used_ = 4;
 };
 
-/// Fills `mask` with 0 (probability p, rounded to 1/65536) or 1/(1-p), so that its mean is 1. Element e of the mask is
-/// 16-bit word `(first_element + e) % 8` of Philox block `(first_element + e) / 8` at (key, stream): a slice of a batch
-/// draws the same decisions as the whole.
+/// Fills `mask` with 0 (probability p, rounded to 1/65536) or 1/(1-p), so that its mean is 1. Element e of
+/// the mask is 16-bit word `(first_element + e) % 8` of Philox block `(first_element + e) / 8` at (key,
+/// stream): a slice of a batch draws the same decisions as the whole.
 void fill_dropout_mask(std::span<float> mask, double p, std::uint64_t key, std::uint64_t stream,
                        std::uint64_t first_element);
 

@@ -12,7 +12,9 @@ constexpr std::uint64_t kPlacesPerStep = 1 << 16;
 }  // namespace
 
 DropoutStream::DropoutStream(std::uint64_t seed, std::int64_t step, std::int64_t first_example)
-    : seed_(seed), next_place_(static_cast<std::uint64_t>(step) * kPlacesPerStep), first_example_(first_example) {}
+    : seed_(seed),
+      next_place_(static_cast<std::uint64_t>(step) * kPlacesPerStep),
+      first_example_(first_example) {}
 
 torch::Tensor DropoutStream::mask(const torch::Tensor& like, double p) {
   const torch::Tensor mask = torch::empty(like.sizes(), torch::kFloat32);

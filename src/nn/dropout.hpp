@@ -6,12 +6,14 @@
 
 namespace headtorch::nn {
 
-/// Dropout decisions as a function of (seed, step, place in the forward pass, element): the same whatever the thread or
-/// the share of the batch. `first_example` is the batch index of the first row this stream is asked about.
+/// Dropout decisions as a function of (seed, step, place in the forward pass, element): the same whatever the
+/// thread or the share of the batch. `first_example` is the batch index of the first row this stream is asked
+/// about.
 class DropoutStream {
  public:
   DropoutStream(std::uint64_t seed, std::int64_t step, std::int64_t first_example = 0);
-  /// 0 with probability p, else 1/(1-p), in the shape, dtype and device of `like`, whose first dimension is the batch.
+  /// 0 with probability p, else 1/(1-p), in the shape, dtype and device of `like`, whose first dimension is
+  /// the batch.
   torch::Tensor mask(const torch::Tensor& like, double p);
 
  private:
@@ -20,11 +22,12 @@ class DropoutStream {
   std::int64_t first_example_;
 };
 
-/// x with each element dropped with probability p while training; decisions from `stream`, or from torch's generator
-/// when it is null.  Srivastava et al. 2014.
+/// x with each element dropped with probability p while training; decisions from `stream`, or from torch's
+/// generator when it is null.  Srivastava et al. 2014.
 torch::Tensor dropout(const torch::Tensor& x, double p, bool training, DropoutStream* stream);
 
-/// bool, true with probability 1-p, in the shape of `like`: the keys that dropout before the softmax leaves visible.
+/// bool, true with probability 1-p, in the shape of `like`: the keys that dropout before the softmax leaves
+/// visible.
 torch::Tensor kept(const torch::Tensor& like, double p, DropoutStream* stream);
 
 }  // namespace headtorch::nn

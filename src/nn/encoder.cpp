@@ -18,8 +18,9 @@ EncoderLayerImpl::EncoderLayerImpl(const EncoderLayerOptions& options) : options
   norm1_ = register_module("norm1", make_norm(options));
   if (options.d_ff > 0) {
     feed_forward_ = register_module(
-        "feed_forward", FeedForward(FeedForwardOptions{options.attention.d_model, options.d_ff, options.activation,
-                                                       options.dropout, options.attention.init, options.attention.bias}));
+        "feed_forward",
+        FeedForward(FeedForwardOptions{options.attention.d_model, options.d_ff, options.activation,
+                                       options.dropout, options.attention.init, options.attention.bias}));
     norm2_ = register_module("norm2", make_norm(options));
   }
 }
@@ -33,7 +34,8 @@ MultiHeadAttentionResult EncoderLayerImpl::forward(const torch::Tensor& x_BTD, c
   result.y = x_BTD + branch(result.y);
   if (!pre) result.y = norm1_->forward(result.y);
   if (feed_forward_) {
-    result.y = result.y + branch(feed_forward_->forward(pre ? norm2_->forward(result.y) : result.y, call.dropout));
+    result.y =
+        result.y + branch(feed_forward_->forward(pre ? norm2_->forward(result.y) : result.y, call.dropout));
     if (!pre) result.y = norm2_->forward(result.y);
   }
   return result;
@@ -41,13 +43,15 @@ MultiHeadAttentionResult EncoderLayerImpl::forward(const torch::Tensor& x_BTD, c
 
 EncoderImpl::EncoderImpl(const EncoderOptions& options) : options_(options) {
   layers_ = register_module("layers", torch::nn::ModuleList());
-  for (std::int64_t index = 0; index < options.n_layers; ++index) layers_->push_back(EncoderLayer(options.layer));
+  for (std::int64_t index = 0; index < options.n_layers; ++index)
+    layers_->push_back(EncoderLayer(options.layer));
   if (options.layer.norm == NormPlace::kPre) norm_ = register_module("norm", make_norm(options.layer));
 }
 
 torch::Tensor EncoderImpl::forward(torch::Tensor x_BTD, const Context& context) {
   HeadProbe* probe = context.probe;
-  AttentionCall call{context.mask, probe == nullptr ? Keep::kOutput : probe->keep, context.tokens_BT, {}, context.dropout};
+  AttentionCall call{
+      context.mask, probe == nullptr ? Keep::kOutput : probe->keep, context.tokens_BT, {}, context.dropout};
   const bool gated = probe != nullptr && probe->gates_LH.defined();
   if (gated) {
     check_shape("nn.encoder", "gates", probe->gates_LH.sizes(),

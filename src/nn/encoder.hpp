@@ -23,8 +23,8 @@ struct EncoderLayerOptions {
   Activation activation = Activation::kGelu;
 };
 
-/// Pre-norm: x + f(LN(x)) for attention, then feed-forward (Xiong et al. 2020, arXiv:2002.04745); post-norm: LN(x + f(x))
-/// (Vaswani et al. 2017, 3.1).
+/// Pre-norm: x + f(LN(x)) for attention, then feed-forward (Xiong et al. 2020, arXiv:2002.04745); post-norm:
+/// LN(x + f(x)) (Vaswani et al. 2017, 3.1).
 class EncoderLayerImpl : public torch::nn::Module {
  public:
   explicit EncoderLayerImpl(const EncoderLayerOptions& options);
@@ -43,8 +43,9 @@ TORCH_MODULE(EncoderLayer);
 /// Looks into one forward pass, or switches heads off in it.
 struct HeadProbe {
   Keep keep = Keep::kPattern;
-  torch::Tensor gates_LH;               ///< [L, H] factor on each head's output; undefined: all on
-  std::vector<torch::Tensor> patterns;  ///< filled under kPattern: a [B, H, T, T] for each layer, from the input up
+  torch::Tensor gates_LH;  ///< [L, H] factor on each head's output; undefined: all on
+  std::vector<torch::Tensor>
+      patterns;  ///< filled under kPattern: a [B, H, T, T] for each layer, from the input up
 };
 
 /// What a forward pass is told besides its input.

@@ -18,7 +18,8 @@ struct FeedForwardOptions {
   bool bias = true;
 };
 
-/// y = linear2(dropout(activation(linear1(x)))).  Vaswani et al. 2017, eq. 2; GELU: Hendrycks and Gimpel 2016, exact form.
+/// y = linear2(dropout(activation(linear1(x)))).  Vaswani et al. 2017, eq. 2; GELU: Hendrycks and Gimpel
+/// 2016, exact form.
 class FeedForwardImpl : public torch::nn::Module {
  public:
   explicit FeedForwardImpl(const FeedForwardOptions& options);

@@ -12,7 +12,8 @@ torch::Tensor split_heads(const torch::Tensor& x_BTD, std::int64_t n_heads) {
   check_shape("nn.split_heads", "x", x_BTD.sizes(), {kAnySize, kAnySize, kAnySize});
   const std::int64_t d_model = x_BTD.size(2);
   if (n_heads < 1 || d_model % n_heads != 0) {
-    throw ShapeError("nn.split_heads", fmt::format("x has {} features, expected a multiple of {} heads", d_model, n_heads));
+    throw ShapeError("nn.split_heads",
+                     fmt::format("x has {} features, expected a multiple of {} heads", d_model, n_heads));
   }
   return x_BTD.unflatten(-1, {n_heads, d_model / n_heads}).transpose(1, 2);
 }

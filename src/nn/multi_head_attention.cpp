@@ -47,11 +47,13 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& 
   }
 }
 
-MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_BTD, const AttentionCall& call) {
+MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_BTD,
+                                                         const AttentionCall& call) {
   return forward(x_BTD, x_BTD, call);
 }
 
-MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_BTD, const torch::Tensor& memory_BSD,
+MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_BTD,
+                                                         const torch::Tensor& memory_BSD,
                                                          const AttentionCall& call) {
   check_shape(kWhere, "x", x_BTD.sizes(), {kAnySize, kAnySize, options_.d_model});
   check_shape(kWhere, "memory", memory_BSD.sizes(), {x_BTD.size(0), kAnySize, options_.d_model});
@@ -62,7 +64,8 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
   MultiHeadAttentionResult result;
   torch::Tensor heads_BHTE;
   if (is_fused()) {
-    heads_BHTE = attention::attend_fused(projected.q_BHTE, projected.k_BHSE, projected.v_BHSE, call.mask, scale_);
+    heads_BHTE =
+        attention::attend_fused(projected.q_BHTE, projected.k_BHSE, projected.v_BHSE, call.mask, scale_);
     if (call.keep == Keep::kPattern) {
       const torch::NoGradGuard no_grad;
       result.pattern = attention::masked_softmax(compare(projected, x_BTD, memory_BSD),
@@ -77,7 +80,8 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
       scores_BHTS = scores_BHTS.expand({batch, options_.n_heads, queries, keys});
     }
     if (is_training() && options_.attention.score_dropout > 0.0) {
-      visible_BHTS = attention::combine(visible_BHTS, kept(scores_BHTS, options_.attention.score_dropout, call.dropout));
+      visible_BHTS =
+          attention::combine(visible_BHTS, kept(scores_BHTS, options_.attention.score_dropout, call.dropout));
     }
     attention::WeightDropout weight_dropout;
     if (drops) {
@@ -121,7 +125,8 @@ MultiHeadAttentionImpl::Projected MultiHeadAttentionImpl::project(const torch::T
     return {split_heads(qkv[0], n_heads), split_heads(qkv[1], n_heads), split_heads(qkv[2], n_heads)};
   }
   const std::vector<torch::Tensor> kv = heads_of(memory_BSD, d_model, 2 * d_model).chunk(2, -1);
-  return {split_heads(heads_of(x_BTD, 0, d_model), n_heads), split_heads(kv[0], n_heads), split_heads(kv[1], n_heads)};
+  return {split_heads(heads_of(x_BTD, 0, d_model), n_heads), split_heads(kv[0], n_heads),
+          split_heads(kv[1], n_heads)};
 }
 
 torch::Tensor MultiHeadAttentionImpl::compare(const Projected& projected, const torch::Tensor& x_BTD,
@@ -138,12 +143,14 @@ torch::Tensor MultiHeadAttentionImpl::compare(const Projected& projected, const 
     case Score::kFixedExponential: {
       const auto shape = score.score == Score::kFixedGaussian ? attention::KernelShape::kGaussian
                                                               : attention::KernelShape::kExponential;
-      return attention::positional_log_kernel({shape, score.bandwidth, score.kernel_slope, score.kernel_offset},
-                                              options_.n_heads, queries, keys, options)
+      return attention::positional_log_kernel(
+                 {shape, score.bandwidth, score.kernel_slope, score.kernel_offset}, options_.n_heads, queries,
+                 keys, options)
           .unsqueeze(0);
     }
     case Score::kUntrainedGaussian:
-      return attention::gaussian_scores(x_BTD.detach().unsqueeze(1), memory_BSD.detach().unsqueeze(1), {1.0}) /
+      return attention::gaussian_scores(x_BTD.detach().unsqueeze(1), memory_BSD.detach().unsqueeze(1),
+                                        {1.0}) /
              attention::per_head(kWhere, "bandwidth", score.bandwidth, options_.n_heads, options).square();
     case Score::kUniform:
     case Score::kSelf:
@@ -153,15 +160,16 @@ torch::Tensor MultiHeadAttentionImpl::compare(const Projected& projected, const 
   return torch::zeros({1, 1, queries, keys}, options);
 }
 
-torch::Tensor MultiHeadAttentionImpl::visible(const AttentionCall& call, std::int64_t queries, std::int64_t keys,
-                                              torch::Device device) const {
+torch::Tensor MultiHeadAttentionImpl::visible(const AttentionCall& call, std::int64_t queries,
+                                              std::int64_t keys, torch::Device device) const {
   const torch::Tensor allowed = attention::resolve(call.mask, queries, keys, device);
   switch (options_.attention.score) {
     case Score::kSelf:
       return attention::combine(allowed, attention::self_mask(queries, keys, device));
     case Score::kSameToken:
       if (!call.tokens_BT.defined() || queries != keys) {
-        throw ShapeError(kWhere, "score same-token needs the tokens of the input, and works on self-attention only");
+        throw ShapeError(kWhere,
+                         "score same-token needs the tokens of the input, and works on self-attention only");
       }
       return attention::combine(allowed, attention::same_token_mask(call.tokens_BT));
     default:

@@ -28,8 +28,8 @@ enum class Keep { kOutput, kPattern };
 struct AttentionCall {
   attention::Mask mask;
   Keep keep = Keep::kOutput;
-  torch::Tensor tokens_BT;           ///< int64; needed under Score::kSameToken only
-  torch::Tensor gates_H;             ///< [H] factor on each head's output before they are merged; undefined: all on
+  torch::Tensor tokens_BT;  ///< int64; needed under Score::kSameToken only
+  torch::Tensor gates_H;    ///< [H] factor on each head's output before they are merged; undefined: all on
   DropoutStream* dropout = nullptr;  ///< null: torch's generator
 };
 
@@ -62,8 +62,10 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
     torch::Tensor q_BHTE, k_BHSE, v_BHSE;  // q and k undefined under a fixed score
   };
   Projected project(const torch::Tensor& x_BTD, const torch::Tensor& memory_BSD) const;
-  torch::Tensor compare(const Projected& projected, const torch::Tensor& x_BTD, const torch::Tensor& memory_BSD) const;
-  torch::Tensor visible(const AttentionCall& call, std::int64_t queries, std::int64_t keys, torch::Device device) const;
+  torch::Tensor compare(const Projected& projected, const torch::Tensor& x_BTD,
+                        const torch::Tensor& memory_BSD) const;
+  torch::Tensor visible(const AttentionCall& call, std::int64_t queries, std::int64_t keys,
+                        torch::Device device) const;
   bool is_learned() const { return options_.attention.score == Score::kDot; }
 
   MultiHeadAttentionOptions options_;

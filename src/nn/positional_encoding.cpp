@@ -14,7 +14,8 @@ torch::Tensor sinusoidal_positions(std::int64_t first, std::int64_t length, std:
                                    const torch::TensorOptions& options) {
   // In double: the largest angles lose their digits in float32.
   const torch::Tensor channel_D = torch::arange(d_model, torch::kLong);
-  const torch::Tensor exponent_D = channel_D.div(2, "floor").to(torch::kDouble) * (2.0 / static_cast<double>(d_model));
+  const torch::Tensor exponent_D =
+      channel_D.div(2, "floor").to(torch::kDouble) * (2.0 / static_cast<double>(d_model));
   const torch::Tensor position_T1 = torch::arange(first, first + length, torch::kDouble).unsqueeze(-1);
   const torch::Tensor angle_TD = position_T1 * torch::exp(exponent_D * -std::log(10000.0));
   return torch::where((channel_D % 2) == 0, angle_TD.sin(), angle_TD.cos()).to(options);
@@ -40,13 +41,15 @@ torch::Tensor PositionalEncodingImpl::forward(const torch::Tensor& x_BTD, std::i
       break;
     case Position::kSinusoidal: {
       const double scale = options_.embedding_sd / std::sqrt(0.5);
-      y_BTD = x_BTD + scale * sinusoidal_positions(first, length, options_.d_model, x_BTD.options().requires_grad(false));
+      y_BTD = x_BTD + scale * sinusoidal_positions(first, length, options_.d_model,
+                                                   x_BTD.options().requires_grad(false));
       break;
     }
     case Position::kLearned:
       if (first + length > options_.max_len) {
-        throw ShapeError(kWhere, fmt::format("the input has {} tokens, the table of learned positions ends at {}",
-                                             first + length, options_.max_len));
+        throw ShapeError(kWhere,
+                         fmt::format("the input has {} tokens, the table of learned positions ends at {}",
+                                     first + length, options_.max_len));
       }
       y_BTD = x_BTD + table_.narrow(0, first, length);
       break;

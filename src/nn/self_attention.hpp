@@ -24,8 +24,8 @@ struct SelfAttentionResult {
   torch::Tensor pattern;  ///< [B, T, T]
 };
 
-/// One head and nothing else: y = softmax(q k^T / sqrt(E) + mask) v, with q, k, v linear in x. The smallest attention
-/// there is, and always the readable path.  Vaswani et al. 2017, eq. 1.
+/// One head and nothing else: y = softmax(q k^T / sqrt(E) + mask) v, with q, k, v linear in x. The smallest
+/// attention there is, and always the readable path.  Vaswani et al. 2017, eq. 1.
 class SelfAttentionImpl : public torch::nn::Module {
  public:
   explicit SelfAttentionImpl(const SelfAttentionOptions& options);

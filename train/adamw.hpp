@@ -1,0 +1,42 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace headtorch::train {
+
+struct AdamWOptions {
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double weight_decay = 0.01;  ///< on matrices only: not on biases and norms (parameters of one dimension)
+};
+
+/// AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2) over one flat buffer that the module's
+/// parameters become views of: norm, clip and update are one pass each, whatever the number of tensors.
+class AdamW {
+ public:
+  AdamW(torch::nn::Module& module, const AdamWOptions& options);
+
+  /// The parameters, in the buffer's order: those that decay first.
+  const std::vector<torch::Tensor>& parameters() const { return parameters_; }
+  /// Same order and layout as the buffer; [n].
+  torch::Tensor& gradient() { return gradient_; }
+  /// A [n] buffer for one share of the gradient.
+  torch::Tensor new_gradient() const { return torch::zeros_like(gradient_); }
+  /// Writes one gradient a parameter (undefined: zero) into `flat`.
+  void flatten(const std::vector<torch::Tensor>& gradients, torch::Tensor& flat) const;
+
+  /// Scales the gradient down to a global norm of at most `clip` (0: leaves it) and takes a step at rate
+  /// `lr`; leaves everything as it is when the norm is not finite.  @returns the norm before clipping.
+  /// Pascanu et al. 2013.
+  double step(double lr, double clip);
+
+ private:
+  AdamWOptions options_;
+  std::vector<torch::Tensor> parameters_;
+  torch::Tensor values_, gradient_, mean_, square_, taken_;  // [n], taken_ a scalar
+  std::int64_t n_decayed_ = 0;                               // elements
+};
+
+}  // namespace headtorch::train

@@ -1,0 +1,179 @@
+#include "train/comparison_rows.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <string_view>
+
+namespace headtorch::train {
+namespace {
+
+using probe::RowKind;
+
+constexpr double kPointBandwidth = 0.35;  // one position gets all but 3 % of the weight
+
+/// Everything in which a fixed kernel differs from another.
+struct Kernel {
+  nn::Score score = nn::Score::kUniform;
+  RowKind kind = RowKind::kGeneric;
+  std::vector<double> bandwidth = {}, slope = {}, offset = {};  // empty: not of this kernel
+};
+
+std::string_view score_name(nn::Score score) {
+  switch (score) {
+    case nn::Score::kDot:
+      return "dot";
+    case nn::Score::kUniform:
+      return "uniform";
+    case nn::Score::kSelf:
+      return "self";
+    case nn::Score::kFixedGaussian:
+      return "fixed-gaussian";
+    case nn::Score::kFixedExponential:
+      return "fixed-exponential";
+    case nn::Score::kSameToken:
+      return "same-token";
+    case nn::Score::kUntrainedGaussian:
+      return "untrained-gaussian";
+  }
+  return {};
+}
+
+std::string place(const Kernel& kernel) {
+  if (kernel.offset.size() > 1)
+    return fmt::format("s, one a head, at offsets {}", fmt::join(kernel.offset, ", "));
+  if (kernel.slope.front() < 0.0) return " at the mirrored position";
+  if (kernel.slope.front() == 0.0) return fmt::format(" at position {}", kernel.offset.front());
+  if (kernel.offset.front() == 0.0) return " around the own position";
+  return fmt::format(" at offset {:+}", kernel.offset.front());
+}
+
+std::string name_of(const Kernel& kernel) {
+  switch (kernel.score) {
+    case nn::Score::kSelf:
+      return "no mixing";
+    case nn::Score::kUniform:
+      return "uniform";
+    case nn::Score::kSameToken:
+      return "same token";
+    case nn::Score::kUntrainedGaussian:
+      return fmt::format("untrained distance, h {:g}", kernel.bandwidth.front());
+    default:
+      return fmt::format("{}{}, h {:g}",
+                         kernel.score == nn::Score::kFixedGaussian ? "Gaussian" : "exponential",
+                         place(kernel), kernel.bandwidth.front());
+  }
+}
+
+std::optional<double> only_value(const std::vector<double>& values) {
+  return values.size() == 1 ? std::optional(values.front()) : std::nullopt;
+}
+
+Candidate candidate(const RunConfig& config, const Kernel& kernel) {
+  Candidate made{.row = {}, .model = config.model};
+  made.row.name = name_of(kernel);
+  made.row.score = score_name(kernel.score);
+  made.row.kind = kernel.kind;
+  made.row.n_heads = kernel.offset.size() > 1 ? config.model.n_heads : 1;
+  made.row.n_layers = config.model.n_layers;
+  made.row.bandwidth = only_value(kernel.bandwidth);
+  made.row.kernel_slope = only_value(kernel.slope);
+  made.row.kernel_offset = only_value(kernel.offset);
+  nn::ScoreOptions& attention = made.model.attention;
+  attention.score = kernel.score;
+  attention.bandwidth = kernel.bandwidth.empty() ? nn::ScoreOptions{}.bandwidth : kernel.bandwidth;
+  attention.kernel_slope = kernel.slope.empty() ? nn::ScoreOptions{}.kernel_slope : kernel.slope;
+  attention.kernel_offset = kernel.offset.empty() ? nn::ScoreOptions{}.kernel_offset : kernel.offset;
+  return made;
+}
+
+struct Bandwidths {
+  std::vector<double> gaussian, exponential, untrained;
+};
+
+Bandwidths generic_bandwidths(const RunConfig& config, bool is_text, const std::vector<double>& by_hand) {
+  if (!by_hand.empty()) return {by_hand, by_hand, by_hand};
+  // Layer inputs have about unit variance a feature, so distances grow with the root of the width.
+  const double width = std::sqrt(static_cast<double>(config.model.d_model));
+  if (is_text) return {{1.0, 4.0}, {3.0}, {0.5 * width}};
+  return {{0.5, 1.0, 2.0, 4.0}, {1.0, 3.0}, {0.25 * width, 0.5 * width, width}};
+}
+
+std::vector<Kernel> shaped_kernels(const RunConfig& config, const tasks::TaskShape& shape, bool is_text) {
+  const bool causal = config.model.family == models::Family::kCausal;
+  const double last = static_cast<double>(shape.seq_len - 1);
+  const double middle = static_cast<double>(shape.seq_len / 2);
+  std::vector<Kernel> kernels;
+  const auto add = [&](double slope, std::vector<double> offset, double bandwidth) {
+    kernels.push_back({nn::Score::kFixedGaussian, RowKind::kShaped, {bandwidth}, {slope}, std::move(offset)});
+  };
+  for (const double back : is_text ? std::vector{-1.0, -2.0} : std::vector{-1.0, -2.0, -3.0, -4.0}) {
+    add(1.0, {back}, kPointBandwidth);
+  }
+  if (config.model.n_heads >= 2) {
+    std::vector<double> one_a_head;
+    for (std::int64_t head = 0; head < config.model.n_heads; ++head) {
+      one_a_head.push_back(-static_cast<double>(head % 4 + 1));
+    }
+    add(1.0, one_a_head, kPointBandwidth);
+  }
+  add(0.0, {0.0}, 1.0);
+  if (!is_text && middle > 0.0) add(0.0, {middle}, 1.0);
+  if (!causal) {
+    for (const double ahead : {1.0, 2.0}) add(1.0, {ahead}, kPointBandwidth);
+    for (const double bandwidth : {kPointBandwidth, 1.0}) add(-1.0, {last}, bandwidth);
+    if (last > middle) add(0.0, {last}, 1.0);
+  }
+  return kernels;
+}
+
+std::string learned_name(std::int64_t n_heads, std::int64_t n_layers) {
+  return fmt::format("{} in {}", n_heads == 1 ? "one learned head" : fmt::format("{} learned heads", n_heads),
+                     n_layers == 1 ? "one layer" : fmt::format("each of {} layers", n_layers));
+}
+
+}  // namespace
+
+Candidate no_mixing_candidate(const RunConfig& config) {
+  return candidate(config, {.score = nn::Score::kSelf, .kind = RowKind::kNoMixing});
+}
+
+std::vector<Candidate> kernel_grid(const RunConfig& config, const tasks::TaskShape& shape,
+                                   const std::vector<double>& bandwidths) {
+  const bool is_text = shape.name == "text";
+  const Bandwidths generic = generic_bandwidths(config, is_text, bandwidths);
+  std::vector<Kernel> kernels = {{.score = nn::Score::kUniform}, {.score = nn::Score::kSameToken}};
+  for (const double h : generic.gaussian) {
+    kernels.push_back({nn::Score::kFixedGaussian, RowKind::kGeneric, {h}, {1.0}, {0.0}});
+  }
+  for (const double h : generic.exponential) {
+    kernels.push_back({nn::Score::kFixedExponential, RowKind::kGeneric, {h}, {1.0}, {0.0}});
+  }
+  for (const double h : generic.untrained) {
+    kernels.push_back({.score = nn::Score::kUntrainedGaussian, .bandwidth = {h}});
+  }
+  for (Kernel& kernel : shaped_kernels(config, shape, is_text)) kernels.push_back(std::move(kernel));
+  std::vector<Candidate> grid;
+  for (const Kernel& kernel : kernels) grid.push_back(candidate(config, kernel));
+  return grid;
+}
+
+std::vector<Candidate> learned_candidates(const RunConfig& config) {
+  const auto from_one = [](std::int64_t n) {
+    return n == 1 ? std::vector{n} : std::vector{std::int64_t{1}, n};
+  };
+  std::vector<Candidate> learned;
+  for (const std::int64_t n_heads : from_one(config.model.n_heads)) {
+    for (const std::int64_t n_layers : from_one(config.model.n_layers)) {
+      Candidate made = candidate(config, {.score = nn::Score::kDot, .kind = RowKind::kLearned});
+      made.row.name = learned_name(n_heads, n_layers);
+      made.row.n_heads = made.model.n_heads = n_heads;
+      made.row.n_layers = made.model.n_layers = n_layers;
+      learned.push_back(std::move(made));
+    }
+  }
+  return learned;
+}
+
+}  // namespace headtorch::train

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "src/probe/verdict.hpp"
+#include "train/settings/config.hpp"
+
+namespace headtorch::train {
+
+/// A row of a comparison still without numbers, and the model to train for it.
+struct Candidate {
+  probe::ComparisonRow row;
+  models::ModelOptions model;
+};
+
+/// Each position sees only itself.
+Candidate no_mixing_candidate(const RunConfig& config);
+
+/// Uniform first, then the generic and the shaped kernels, 24 at most; the model is the configured one with
+/// its score replaced. Kernels that look only at the future are left out for a causal model; text has a
+/// shorter list, because its trainings are long. `bandwidths` replace those of the generic kernels, unless
+/// empty.
+std::vector<Candidate> kernel_grid(const RunConfig& config, const tasks::TaskShape& shape,
+                                   const std::vector<double>& bandwidths);
+
+/// One head and n_heads, in one layer and in n_layers; each once.
+std::vector<Candidate> learned_candidates(const RunConfig& config);
+
+}  // namespace headtorch::train

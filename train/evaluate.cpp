@@ -1,0 +1,114 @@
+#include "train/evaluate.hpp"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "src/core/error.hpp"
+#include "src/core/interrupt.hpp"
+#include "train/batch.hpp"
+
+namespace headtorch::train {
+namespace {
+
+constexpr std::int64_t kTokensAtOnce = 8192;
+
+struct Counts {
+  double loss = 0.0;
+  std::int64_t positions = 0, right = 0, sequences_right = 0;
+};
+
+class EvaluationMode {
+ public:
+  explicit EvaluationMode(models::MiniTransformer& model)
+      : model_(model), was_training_(model->is_training()) {
+    model_->eval();
+  }
+  ~EvaluationMode() { model_->train(was_training_); }
+  EvaluationMode(const EvaluationMode&) = delete;
+  EvaluationMode& operator=(const EvaluationMode&) = delete;
+
+ private:
+  models::MiniTransformer& model_;
+  bool was_training_;
+};
+
+Counts count(models::MiniTransformer& model, const tasks::Batch& batch, torch::Device device) {
+  const torch::NoGradGuard no_grad;
+  const BatchTensors tensors = to_tensors(batch, device);
+  const torch::Tensor logits_BTC = model->forward(tensors.tokens_BT);
+  const torch::Tensor counted_BT = tensors.labels_BT != tasks::kNotCounted;
+  const torch::Tensor right_BT = (logits_BTC.argmax(-1) == tensors.labels_BT) & counted_BT;
+  Counts counts;
+  counts.loss = at::cross_entropy_loss(logits_BTC.flatten(0, 1), tensors.labels_BT.flatten(), {},
+                                       at::Reduction::None, tasks::kNotCounted)
+                    .to(torch::kDouble)
+                    .sum()
+                    .item<double>();
+  counts.positions = counted_BT.sum().item<std::int64_t>();
+  counts.right = right_BT.sum().item<std::int64_t>();
+  counts.sequences_right = (right_BT == counted_BT).all(1).sum().item<std::int64_t>();
+  return counts;
+}
+
+}  // namespace
+
+Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, tasks::Split split,
+                    std::int64_t n, Replicas& replicas, torch::Device device) {
+  const EvaluationMode mode(model);
+  const std::int64_t examples_at_once = std::max<std::int64_t>(kTokensAtOnce / task.shape().seq_len, 1);
+  const std::int64_t chunks = (n + examples_at_once - 1) / examples_at_once;
+  // Chunks are cut and summed the same way whatever the number of threads.
+  std::vector<Counts> counts(static_cast<std::size_t>(chunks));
+  replicas.run([&](std::int64_t share) {
+    for (std::int64_t chunk = share; chunk < chunks && interrupt_signal() == 0; chunk += replicas.size()) {
+      const std::int64_t first = chunk * examples_at_once;
+      counts[static_cast<std::size_t>(chunk)] =
+          count(model, task.batch(split, first, std::min(examples_at_once, n - first)), device);
+    }
+  });
+  Counts total;
+  for (const Counts& part : counts) {
+    total.loss += part.loss;
+    total.positions += part.positions;
+    total.right += part.right;
+    total.sequences_right += part.sequences_right;
+  }
+  const auto share = [](std::int64_t part, std::int64_t of) {
+    return of == 0 ? std::numeric_limits<double>::quiet_NaN()
+                   : static_cast<double>(part) / static_cast<double>(of);
+  };
+  Evaluation evaluation;
+  evaluation.n = n;
+  evaluation.counted = total.positions;
+  evaluation.loss = total.positions == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                         : total.loss / static_cast<double>(total.positions);
+  evaluation.token_accuracy = share(total.right, total.positions);
+  evaluation.sequence_accuracy = share(total.sequences_right, n);
+  return evaluation;
+}
+
+double free_running_accuracy(models::MiniTransformer model, const tasks::Task& task, std::int64_t n,
+                             torch::Device device) {
+  const EvaluationMode mode(model);
+  const torch::NoGradGuard no_grad;
+  const BatchTensors tensors = to_tensors(task.batch(tasks::Split::kTest, 0, n), device);
+  const torch::Tensor counted_BT = tensors.labels_BT != tasks::kNotCounted;
+  const std::int64_t length = tensors.tokens_BT.size(1);
+  torch::Tensor read_BT = tensors.tokens_BT.clone();
+  torch::Tensor all_right_B = torch::ones({n}, counted_BT.options());
+  for (std::int64_t t = 0; t < length; ++t) {
+    if (!counted_BT.select(1, t).any().item<bool>()) continue;
+    const torch::Tensor answer_B = model->forward(read_BT.narrow(1, 0, t + 1)).select(1, t).argmax(-1);
+    const torch::Tensor counted_B = counted_BT.select(1, t);
+    all_right_B &= (answer_B == tensors.labels_BT.select(1, t)) | ~counted_B;
+    if (t + 1 < length) {
+      torch::Tensor next_B = read_BT.select(1, t + 1);
+      next_B.copy_(torch::where(counted_B, answer_B, next_B));
+    }
+  }
+  return all_right_B.to(torch::kDouble).mean().item<double>();
+}
+
+}  // namespace headtorch::train

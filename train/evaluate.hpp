@@ -1,0 +1,19 @@
+#pragma once
+
+#include "models/mini_transformer.hpp"
+#include "train/replicas.hpp"
+#include "train/run.hpp"
+
+namespace headtorch::train {
+
+/// Loss and accuracies over examples 0..n-1 of a split, each counted position once. The model is left in the
+/// mode it was in.
+Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, tasks::Split split,
+                    std::int64_t n, Replicas& replicas, torch::Device device);
+
+/// Share of sequences the model gets right when, from the first counted position on, it reads its own
+/// answers.
+double free_running_accuracy(models::MiniTransformer model, const tasks::Task& task, std::int64_t n,
+                             torch::Device device);
+
+}  // namespace headtorch::train

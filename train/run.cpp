@@ -1,0 +1,273 @@
+#include "train/run.hpp"
+
+#include <fmt/format.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <mutex>
+#include <optional>
+
+#include "src/core/error.hpp"
+#include "src/core/interrupt.hpp"
+#include "train/adamw.hpp"
+#include "train/batch.hpp"
+#include "train/checkpoint.hpp"
+#include "train/device.hpp"
+#include "train/evaluate.hpp"
+#include "train/memory.hpp"
+#include "train/record.hpp"
+#include "train/replicas.hpp"
+#include "train/schedule.hpp"
+
+namespace headtorch::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kGiveUpAfter = 10;  // non-finite steps in a row
+constexpr std::int64_t kHealthStep = 150;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+models::MiniTransformer build_model(const RunConfig& config, const tasks::Task& task) {
+  // Initial weights come from torch's one generator: several runs side by side must not draw from it at once.
+  static std::mutex generator;
+  const std::lock_guard lock(generator);
+  torch::manual_seed(static_cast<std::uint64_t>(config.train.seed));
+  return models::MiniTransformer(config.model, sizes_for(task.shape()));
+}
+
+/// One run's state; the order of its members is the order in which they must be made.
+class Run {
+ public:
+  Run(const RunConfig& config, const tasks::Task& task, const RunObserver& observer)
+      : config_(config),
+        options_(config.train),
+        task_(task),
+        observer_(observer),
+        device_(choose_device(options_.device)),
+        model_(build_model(config, task)),
+        optimizer_(move_to_device(),
+                   AdamWOptions{.beta2 = options_.beta2, .weight_decay = options_.weight_decay}),
+        replicas_(device_.is_cpu() ? choose_threads(options_, optimizer_.gradient().numel(),
+                                                    options_.batch * task.shape().seq_len)
+                                   : 1) {
+    for (std::int64_t share = 0; share < replicas_.size(); ++share)
+      gradients_.push_back(optimizer_.new_gradient());
+    inputs_ = default_inputs(task_, samples_to_record());
+  }
+
+  RunResult train() {
+    RunResult result;
+    result.parameters = optimizer_.gradient().numel();
+    result.threads = replicas_.size();
+    result.device = device_.is_cpu() ? "cpu" : "cuda";
+    model_->train();
+    result.attention_path = model_->encoder()->layer(0).attention()->is_fused() ? "fused" : "explicit";
+    start_ = Clock::now();
+
+    std::int64_t clipped = 0, in_a_row = 0;
+    for (std::int64_t step = 1; step <= options_.steps; ++step) {
+      if (interrupt_signal() != 0) break;
+      const Clock::time_point step_start = Clock::now();
+      const std::optional<double> loss = accumulate_gradient(step);
+      double outside = 0.0;
+      if (step == 1 || step == kHealthStep + 1) outside = timed([&] { report_health(step - 1, result); });
+
+      StepMetrics metrics;
+      metrics.step = step;
+      metrics.lr = learning_rate(options_, step);
+      metrics.loss = loss.value_or(std::numeric_limits<double>::quiet_NaN());
+      metrics.grad_norm = std::numeric_limits<double>::quiet_NaN();
+      if (!loss || std::isfinite(*loss)) metrics.grad_norm = optimizer_.step(metrics.lr, options_.clip);
+      metrics.non_finite = loss.has_value() && !(std::isfinite(*loss) && std::isfinite(metrics.grad_norm));
+      metrics.clipped = !metrics.non_finite && options_.clip > 0.0 && metrics.grad_norm > options_.clip;
+
+      const double step_seconds = seconds_since(step_start) - outside;
+      result.seconds += step_seconds;
+      metrics.tokens_per_second = tokens_a_step() / step_seconds;
+      metrics.wall_seconds = seconds_since(start_);
+      if (observer_.on_step) observer_.on_step(metrics);
+
+      if (metrics.clipped) ++clipped;
+      in_a_row = metrics.non_finite ? in_a_row + 1 : 0;
+      if (metrics.non_finite) ++result.non_finite_steps;
+      result.steps = step;
+      if (in_a_row == kGiveUpAfter) {
+        result.ending = Ending::kDiverged;
+        break;
+      }
+      if (step < options_.steps) report_on_the_way(step);
+    }
+    finish(result, clipped);
+    return result;
+  }
+
+ private:
+  torch::nn::Module& move_to_device() {
+    model_->to(device_);
+    return *model_;
+  }
+
+  double tokens_a_step() const {
+    return static_cast<double>(options_.batch * options_.accumulate * task_.shape().seq_len);
+  }
+
+  std::int64_t samples_to_record() const {
+    constexpr std::int64_t kMost = 8, kMostWeights = 1 << 22;  // a layer
+    const std::int64_t length = task_.shape().seq_len;
+    return std::clamp<std::int64_t>(kMostWeights / (config_.model.n_heads * length * length), 1, kMost);
+  }
+
+  template <typename Work>
+  static double timed(const Work& work) {
+    const Clock::time_point start = Clock::now();
+    work();
+    return seconds_since(start);
+  }
+
+  /// Leaves the gradient of the mean loss over all counted positions of the step in the optimizer.
+  /// @returns that mean, or nothing when no position was counted.
+  std::optional<double> accumulate_gradient(std::int64_t step) {
+    const std::int64_t shares = replicas_.size();
+    std::vector<double> losses(static_cast<std::size_t>(shares));
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(shares));
+    torch::Tensor& total = optimizer_.gradient();
+    double loss = 0.0;
+    std::int64_t counted = 0;
+    for (std::int64_t part = 0; part < options_.accumulate; ++part) {
+      const std::int64_t batch_index = (step - 1) * options_.accumulate + part;
+      replicas_.run([&](std::int64_t share) {
+        const std::int64_t first = options_.batch * share / shares,
+                           last = options_.batch * (share + 1) / shares;
+        const tasks::Batch batch =
+            task_.batch(tasks::Split::kTrain, batch_index * options_.batch + first, last - first);
+        const auto at = static_cast<std::size_t>(share);
+        counts[at] = count_labels(batch);
+        losses[at] = backward(batch, batch_index, first, gradients_[at]);
+      });
+      const torch::NoGradGuard no_grad;
+      for (std::size_t share = 0; share < gradients_.size(); ++share) {  // a fixed order of summation
+        if (part == 0 && share == 0) {
+          total.copy_(gradients_[share]);
+        } else {
+          total.add_(gradients_[share]);
+        }
+        loss += losses[share];
+        counted += counts[share];
+      }
+    }
+    if (counted == 0) return std::nullopt;
+    total.div_(static_cast<double>(counted));
+    return loss / static_cast<double>(counted);
+  }
+
+  double backward(const tasks::Batch& batch, std::int64_t batch_index, std::int64_t first_example,
+                  torch::Tensor& flat) {
+    const BatchTensors tensors = to_tensors(batch, device_);
+    nn::DropoutStream stream(static_cast<std::uint64_t>(options_.seed), batch_index, first_example);
+    nn::Context context;
+    if (device_.is_cpu()) context.dropout = &stream;
+    const torch::Tensor loss = summed_loss(model_->forward(tensors.tokens_BT, context), tensors.labels_BT);
+    optimizer_.flatten(torch::autograd::grad({loss}, optimizer_.parameters(), {}, /*retain_graph=*/false,
+                                             /*create_graph=*/false, /*allow_unused=*/true),
+                       flat);
+    return loss.item<double>();
+  }
+
+  void report_health(std::int64_t steps_taken, RunResult& result) {
+    const Sharpness now = sharpness(record(model_, task_, inputs_, steps_taken, device_));
+    if (steps_taken == 0) result.initial_score_sd = now.score_sd;
+    if (!observer_.on_health) return;
+    double qk = 0.0, all = 0.0;
+    std::int64_t offset = 0;
+    for (const torch::Tensor& parameter : optimizer_.parameters()) {
+      const torch::Tensor part = optimizer_.gradient().narrow(0, offset, parameter.numel());
+      offset += parameter.numel();
+      all += part.square().sum().item<double>();
+      // A packed projection holds queries, keys, values: three rows of blocks, of which two are q and k.
+      if (parameter.dim() == 2 && parameter.size(0) == 3 * parameter.size(1) &&
+          is_learned_projection(parameter)) {
+        qk += part.narrow(0, 0, parameter.numel() / 3 * 2).square().sum().item<double>();
+      }
+    }
+    observer_.on_health({steps_taken, now.score_sd, all > 0.0 ? qk / all : 0.0, now.entropy_normalised});
+  }
+
+  bool is_learned_projection(const torch::Tensor& parameter) const {
+    for (const auto& item : model_->named_parameters()) {
+      if (item.key().ends_with("in_proj_weight") && item.value().is_same(parameter)) return true;
+    }
+    return false;
+  }
+
+  void report_on_the_way(std::int64_t step) {
+    const auto due = [step](std::int64_t every) { return every > 0 && step % every == 0; };
+    if (due(options_.eval_every)) report_evaluation(step);
+    if (due(options_.heatmap_every) && observer_.on_attention) {
+      observer_.on_attention(record(model_, task_, inputs_, step, device_));
+    }
+    if (due(options_.checkpoint_every)) report_checkpoint(step);
+  }
+
+  void report_evaluation(std::int64_t step) {
+    if (!observer_.on_evaluation) return;
+    const Evaluation evaluation = evaluate(model_, task_, tasks::Split::kValidation,
+                                           task_.size(tasks::Split::kValidation), replicas_, device_);
+    if (interrupt_signal() == 0) observer_.on_evaluation(step, evaluation, seconds_since(start_));
+  }
+
+  void report_checkpoint(std::int64_t step) {
+    if (observer_.on_checkpoint)
+      observer_.on_checkpoint(step, {{"model.safetensors", to_safetensors(*model_)}});
+  }
+
+  void finish(RunResult& result, std::int64_t clipped) {
+    const double steps = static_cast<double>(std::max<std::int64_t>(result.steps, 1));
+    result.clipped_share = static_cast<double>(clipped) / steps;
+    result.tokens_per_second =
+        result.seconds > 0.0 ? tokens_a_step() * static_cast<double>(result.steps) / result.seconds : 0.0;
+    report_checkpoint(result.steps);
+    if (observer_.on_attention) observer_.on_attention(record(model_, task_, inputs_, result.steps, device_));
+    if (interrupt_signal() == 0) report_evaluation(result.steps);
+    if (interrupt_signal() == 0) {
+      result.test =
+          evaluate(model_, task_, tasks::Split::kTest, task_.size(tasks::Split::kTest), replicas_, device_);
+      if (task_.n_free_running() > 0) {
+        result.test.free_running_n = task_.n_free_running();
+        result.test.free_running_accuracy =
+            free_running_accuracy(model_, task_, task_.n_free_running(), device_);
+      }
+    }
+    if (interrupt_signal() != 0) {
+      result.ending = interrupt_signal() == SIGINT ? Ending::kInterrupted : Ending::kTerminated;
+      result.test = {};
+    }
+  }
+
+  const RunConfig& config_;
+  const TrainOptions& options_;
+  const tasks::Task& task_;
+  const RunObserver& observer_;
+  torch::Device device_;
+  models::MiniTransformer model_;
+  AdamW optimizer_;
+  Replicas replicas_;
+  std::vector<torch::Tensor> gradients_;  // one flat buffer a share
+  std::vector<std::vector<std::int64_t>> inputs_;
+  Clock::time_point start_;
+};
+
+}  // namespace
+
+RunResult run_training(const RunConfig& config, const tasks::Task& task, const RunObserver& observer) {
+  return with_memory_advice(config, task.shape(), [&] { return Run(config, task, observer).train(); });
+}
+
+}  // namespace headtorch::train

@@ -1,0 +1,120 @@
+#include "train/trainings.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <mutex>
+#include <utility>
+
+#include "src/core/error.hpp"
+#include "src/core/interrupt.hpp"
+#include "train/replicas.hpp"
+#include "train/side_by_side.hpp"
+
+namespace headtorch::train {
+namespace {
+
+/// The same task without what no row reports: free-running accuracy, and the test where validation decides.
+class Shortened : public tasks::Task {
+ public:
+  Shortened(std::unique_ptr<tasks::Task> task, Purpose purpose)
+      : task_(std::move(task)), n_test_(purpose == Purpose::kChoose ? 0 : task_->size(tasks::Split::kTest)) {}
+
+  const tasks::TaskShape& shape() const override { return task_->shape(); }
+  tasks::Batch batch(tasks::Split split, std::int64_t first, std::int64_t count) const override {
+    return task_->batch(split, first, count);
+  }
+  std::int64_t size(tasks::Split split) const override {
+    return split == tasks::Split::kTest ? n_test_ : task_->size(split);
+  }
+  std::string token_text(std::int64_t token) const override { return task_->token_text(token); }
+  std::vector<std::int64_t> parse_tokens(std::string_view input) const override {
+    return task_->parse_tokens(input);
+  }
+
+ private:
+  std::unique_ptr<tasks::Task> task_;
+  std::int64_t n_test_;
+};
+
+probe::ComparisonMetric metric_of(const tasks::TaskShape& shape) {
+  if (shape.name == "text") {
+    return {.name = "loss", .higher_is_better = false, .best_possible = {}, .unit = "nats a character"};
+  }
+  return {.name = "token_accuracy", .higher_is_better = true, .best_possible = 1.0, .unit = ""};
+}
+
+/// A comparison that was stopped by a signal; said once more, with the count, where the count is known.
+struct Stopped {
+  ExitCode code;
+};
+
+}  // namespace
+
+RunConfig config_for(const Candidate& candidate, const RunConfig& base) {
+  RunConfig config = base;
+  config.model = candidate.model;
+  config.train.threads = 1;
+  config.train.eval_every = config.train.heatmap_every = config.train.checkpoint_every = 0;
+  return config;
+}
+
+Trainings::Trainings(const RunConfig& config, const ComparisonOptions& options, Progress progress)
+    : config_(config), options_(options), progress_(std::move(progress)) {
+  for (std::int64_t k = 0; k <= options.n_seeds; ++k) {
+    const std::int64_t seed = config.train.seed + k;
+    tasks_.emplace(
+        seed, std::make_unique<Shortened>(tasks::make_task(config.task, static_cast<std::uint64_t>(seed)),
+                                          k == 0 ? Purpose::kChoose : Purpose::kReport));
+  }
+  metric_ = metric_of(shape());
+}
+
+std::vector<Outcome> Trainings::run(const std::vector<Job>& jobs) {
+  std::vector<Outcome> outcomes(jobs.size());
+  std::mutex counting;
+  const std::int64_t n_threads = config_.train.threads > 0 ? config_.train.threads : usable_cores();
+  try {
+    run_side_by_side(static_cast<std::int64_t>(jobs.size()), n_threads, [&](std::int64_t i) {
+      const Job& job = jobs[static_cast<std::size_t>(i)];
+      outcomes[static_cast<std::size_t>(i)] = train(job);
+      const std::lock_guard lock(counting);
+      ++done_;
+      if (progress_) progress_(done_, expected_, job.candidate->row.name);
+    });
+  } catch (const Stopped& stopped) {
+    throw Error(
+        stopped.code, "compare",
+        fmt::format("stopped by a signal after {} of {} trainings, nothing was written", done_, expected_));
+  }
+  return outcomes;
+}
+
+Outcome Trainings::train(const Job& job) const {
+  const int signal = interrupt_signal();
+  if (signal != 0) throw Stopped{signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted};
+  RunConfig config = config_for(*job.candidate, config_);
+  config.train.seed = job.seed;
+  config.train.steps = job.steps;
+  Outcome outcome;
+  RunObserver observer;
+  if (job.purpose == Purpose::kChoose) {
+    observer.on_evaluation = [&](std::int64_t, const Evaluation& evaluation, double) {
+      outcome.value = value_of(evaluation);
+    };
+  }
+  const RunResult result = options_.train(config, *tasks_.at(job.seed), observer);
+  if (result.ending == Ending::kInterrupted) throw Stopped{ExitCode::kInterrupted};
+  if (result.ending == Ending::kTerminated) throw Stopped{ExitCode::kTerminated};
+  if (job.purpose == Purpose::kReport) outcome.value = value_of(result.test);
+  if (result.ending == Ending::kDiverged) outcome.value = Outcome{}.value;
+  outcome.seconds = result.seconds;
+  outcome.parameters = result.parameters;
+  return outcome;
+}
+
+double Trainings::value_of(const Evaluation& evaluation) const {
+  return metric_.best_possible ? evaluation.token_accuracy : evaluation.loss;
+}
+
+}  // namespace headtorch::train

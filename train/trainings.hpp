@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/comparison.hpp"
+#include "train/comparison_rows.hpp"
+
+namespace headtorch::train {
+
+/// What a training is for: choosing among kernels by validation data, or reporting on test data.
+enum class Purpose { kChoose, kReport };
+
+struct Job {
+  const Candidate* candidate = nullptr;
+  Purpose purpose = Purpose::kReport;
+  std::int64_t seed = 0;  ///< the configured one for kChoose, a later one for kReport
+  std::int64_t steps = 0;
+};
+
+struct Outcome {
+  double value = std::numeric_limits<double>::quiet_NaN();  ///< the metric; NaN when the training diverged
+  double seconds = 0.0;
+  std::int64_t parameters = 0;
+};
+
+/// The configuration of one training, but for its seed and steps.
+RunConfig config_for(const Candidate& candidate, const RunConfig& base);
+
+/// Runs the trainings of one comparison. Refers to the config and options it was made from.
+class Trainings {
+ public:
+  using Progress = std::function<void(std::int64_t done, std::int64_t of, const std::string& name)>;
+
+  /// @throws what tasks::make_task throws.
+  Trainings(const RunConfig& config, const ComparisonOptions& options, Progress progress);
+
+  const tasks::TaskShape& shape() const { return tasks_.begin()->second->shape(); }
+  const probe::ComparisonMetric& metric() const { return metric_; }
+  /// Says how many trainings there will be in all.
+  void expect(std::size_t n) { expected_ = static_cast<std::int64_t>(n); }
+
+  /// One outcome a job, the same whatever the number of threads.
+  std::vector<Outcome> run(const std::vector<Job>& jobs);
+
+ private:
+  Outcome train(const Job& job) const;
+  double value_of(const Evaluation& evaluation) const;
+
+  const RunConfig& config_;
+  const ComparisonOptions& options_;
+  Progress progress_;
+  std::map<std::int64_t, std::unique_ptr<const tasks::Task>> tasks_;  // by seed
+  probe::ComparisonMetric metric_;
+  std::int64_t done_ = 0, expected_ = 0;
+};
+
+}  // namespace headtorch::train
