@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "src/tasks/split.hpp"
 #include "src/tasks/task.hpp"
 #include "tests/support/errors.hpp"
 
@@ -111,17 +112,20 @@ TEST_P(EachSymbolTask, example_i_depends_on_seed_split_and_i_alone) {
 }
 
 TEST_P(EachSymbolTask, splits_share_no_example_for_any_seed) {
+  const bool induction = std::string(GetParam()) == "induction";
   std::map<Row, Split> seen;
-  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-    const auto task = make(GetParam(), 0, 0, seed);
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    // So few inputs exist that each is drawn many times.
+    const auto task = induction ? make(GetParam(), 6, 12, seed) : make(GetParam(), 3, 6, seed);
     for (const Split split : {Split::kTrain, Split::kValidation, Split::kTest}) {
-      const Batch batch = task->batch(split, 0, split == Split::kTrain ? 20000 : task->size(split));
+      const Batch batch = task->batch(split, 0, split == Split::kTrain ? 5000 : task->size(split));
       for (std::int64_t i = 0; i < batch.examples; ++i) {
         const auto [place, is_new] = seen.emplace(row(batch.tokens, batch, i), split);
         ASSERT_TRUE(is_new || place->second == split);
       }
     }
   }
+  EXPECT_GT(seen.size(), 700);
   EXPECT_TRUE(make(GetParam())->overlap_note().empty());
 }
 
@@ -146,6 +150,29 @@ TEST_P(EachSymbolTask, says_what_it_is) {
   EXPECT_EQ(task->size(Split::kTest), std::string(GetParam()) == "sort" ? 5000 : 10000);
   EXPECT_EQ(task->n_free_running(), causal ? 1000 : 0);
   EXPECT_EQ(task->token_text(7), "7");
+}
+
+// The values are Python's xxhash.xxh3_64_intdigest(struct.pack("<6q", *tokens), 0x6865616474) % 10. An
+// example that changes its split from one version to the next would make old runs look better than they are.
+TEST(SymbolTasks, splits_stay_as_they_are) {
+  const std::vector<std::pair<Row, int>> expected = {
+      {{9, 4, 5, 8, 0, 7}, 6}, {{3, 0, 2, 1, 5, 7}, 7}, {{3, 6, 8, 1, 9, 3}, 3}, {{0, 3, 6, 4, 2, 6}, 3},
+      {{2, 1, 2, 9, 9, 7}, 4}, {{2, 2, 0, 0, 3, 3}, 5}, {{2, 2, 4, 5, 3, 8}, 6}, {{3, 2, 3, 6, 4, 0}, 1},
+      {{5, 6, 2, 2, 4, 1}, 0}, {{5, 4, 9, 9, 0, 9}, 2}, {{5, 1, 4, 5, 4, 7}, 5}, {{5, 2, 7, 7, 2, 0}, 8},
+  };
+  for (const auto& [tokens, rest] : expected) {
+    const Split split = rest == 0 ? Split::kTest : rest == 1 ? Split::kValidation : Split::kTrain;
+    EXPECT_EQ(split_of(tokens), split) << ::testing::PrintToString(tokens);
+  }
+}
+
+TEST(SymbolTasks, a_tenth_of_all_inputs_is_test_and_a_tenth_validation) {
+  std::int64_t counts[3] = {0, 0, 0};
+  for (std::int64_t n = 0; n < 100000; ++n) {
+    ++counts[static_cast<int>(split_of(Row{n % 10, n / 10 % 10, n / 100 % 10, n / 1000 % 10, n / 10000}))];
+  }
+  EXPECT_NEAR(counts[1], 10000, 500);  // five standard deviations
+  EXPECT_NEAR(counts[2], 10000, 500);
 }
 
 TEST(SymbolTasks, symbols_are_drawn_evenly_at_each_position) {
