@@ -97,11 +97,11 @@ class Layers(unittest.TestCase):
                 wrong += [f"{name} reaches {include}" for include in matching(reached(name), TORCH)]
         self.assertEqual(wrong, [])
 
-    def test_few_files_include_torch(self):
-        direct = [name for name in FILES if matching(INCLUDES[name], TORCH)]
+    def test_few_files_are_compiled_with_torch(self):
+        """Each takes 5 to 25 s to compile, also when torch comes through one of our headers."""
         compiled = [name for name in FILES if name.endswith(".cpp") and matching(reached(name), TORCH)]
-        print(f"files that include torch: {len(direct)}; compiled with it, also through headers: {len(compiled)}")
-        self.assertLessEqual(len(direct), MOST_TORCH_FILES, direct)
+        print(f"files compiled with torch: {len(compiled)} (at most {MOST_TORCH_FILES})")
+        self.assertLessEqual(len(compiled), MOST_TORCH_FILES, compiled)
 
     def test_libraries_stay_in_their_layers(self):
         wrong = []
@@ -115,7 +115,7 @@ class Layers(unittest.TestCase):
     def test_headers_include_no_fmt(self):
         """So that a project that uses ours is free to mix them with torch's headers, which hold another fmt."""
         wrong = [f"{name} includes {include}" for name in FILES if name.endswith(".hpp")
-                 for include in matching(INCLUDES[name], FORMATTING)]
+                 and not name.startswith("tests/") for include in matching(INCLUDES[name], FORMATTING)]
         self.assertEqual(wrong, [])
 
 
