@@ -11,7 +11,8 @@ packages_stamp=$logs/.setup-packages
 missing_packages() {
   local name
   for name in "${packages[@]}"; do
-    if [[ $(dpkg-query -W -f '${Status}' "$name" 2>/dev/null) != "install ok installed" ]]; then
+    # A package may be there for several architectures: then its status is printed as often.
+    if [[ $(dpkg-query -W -f '${Status}' "$name" 2>/dev/null) != *"install ok installed"* ]]; then
       echo "$name"
     fi
   done
