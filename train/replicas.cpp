@@ -66,7 +66,7 @@ std::int64_t choose_threads(const TrainOptions& options, std::int64_t parameters
                             std::int64_t tokens_a_batch) {
   if (options.threads > 0) return std::min(options.threads, options.batch);
   constexpr double kWorthSharing = 1e8;  // FLOP a step; below it, waking a thread costs more than it does
-  constexpr std::int64_t kMost = 8, kExamplesEach = 8;
+  constexpr std::int64_t kMost = 8, kExamplesEach = 4;
   if (6.0 * static_cast<double>(parameters) * static_cast<double>(tokens_a_batch) < kWorthSharing) return 1;
   return std::clamp<std::int64_t>(std::min(usable_cores(), options.batch / kExamplesEach), 1, kMost);
 }

@@ -41,7 +41,7 @@ class Replicas {
 };
 
 /// Replicas for a run: `threads` when it is given; else the cores this process may use, at most 8 and at most
-/// one for each 8 examples of a batch, or 1 where a step has less than 0.1 GFLOP. A fixed rule, never a
+/// one for each 4 examples of a batch, or 1 where a step has less than 0.1 GFLOP. A fixed rule, never a
 /// timing, so that a seed gives one run.
 std::int64_t choose_threads(const TrainOptions& options, std::int64_t parameters,
                             std::int64_t tokens_a_batch);
