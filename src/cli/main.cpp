@@ -1,1 +1,3 @@
-int main() { return 0; }
+#include "src/cli/program.hpp"
+
+int main(int argc, char** argv) { return headtorch::cli::run_program(argc, argv); }

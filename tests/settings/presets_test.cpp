@@ -138,12 +138,6 @@ TEST(Check, a_warmup_longer_than_the_run_is_allowed) {
   EXPECT_NO_THROW(check(config));
 }
 
-TEST(Check, a_file_belongs_to_text_alone) {
-  RunConfig config = default_config("reverse");
-  config.task.file = "a.txt";
-  EXPECT_THAT(error_of<ConfigError>(config), HasSubstr("task reverse reads no file"));
-}
-
 TEST(Advice, A10_features_a_head_outside_32_to_128) {
   RunConfig config = default_config("reverse");
   EXPECT_THAT(advice(config), IsEmpty());

@@ -121,10 +121,6 @@ void check(const RunConfig& config) {
                                            left_to_right ? "left to right" : "as a whole",
                                            left_to_right ? "causal" : "encoder"));
   }
-  if (task.name != "text" && !task.file.empty()) {
-    throw ConfigError(
-        "file", fmt::format("is \"{}\", but task {} reads no file; only text does", task.file, task.name));
-  }
   if (train.min_lr > train.lr) {
     throw ConfigError("train", fmt::format("min_lr = {} is above lr = {}, the peak", train.min_lr, train.lr));
   }

@@ -49,11 +49,7 @@ double real_from_text(const Field& field, std::string_view text) {
 
 std::vector<double> list_from_text(const Field& field, std::string_view text) {
   std::vector<double> values;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    values.push_back(real_from_text(field, text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
+  for (const std::string_view part : split_at_commas(text)) values.push_back(real_from_text(field, part));
   return values;
 }
 

@@ -1,5 +1,6 @@
 #include "train/settings/number.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -33,5 +34,15 @@ ParsedNumber<T> parse(std::string_view text) {
 
 ParsedNumber<std::int64_t> parse_integer(std::string_view text) { return parse<std::int64_t>(text); }
 ParsedNumber<double> parse_real(std::string_view text) { return parse<double>(text); }
+
+std::vector<std::string_view> split_at_commas(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
 
 }  // namespace headtorch::train

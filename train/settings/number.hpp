@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace headtorch::train {
 
@@ -18,5 +19,8 @@ struct ParsedNumber {
 /// leading `+` are allowed; units, hexadecimal and digit separators are not.
 ParsedNumber<std::int64_t> parse_integer(std::string_view text);
 ParsedNumber<double> parse_real(std::string_view text);
+
+/// The parts between commas: one for a text without any, empty ones where commas meet.
+std::vector<std::string_view> split_at_commas(std::string_view text);
 
 }  // namespace headtorch::train

@@ -1,0 +1,180 @@
+#include "src/cli/documents.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headtorch_version.hpp"
+#include "src/report/arrays.hpp"
+
+namespace headtorch::cli {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json number(double value) { return report::finite_or_null(value); }
+
+ordered_json number(const std::optional<double>& value) {
+  return value ? number(*value) : ordered_json(nullptr);
+}
+
+const char* kind_name(probe::RowKind kind) {
+  switch (kind) {
+    case probe::RowKind::kNoMixing:
+      return "no_mixing";
+    case probe::RowKind::kGeneric:
+      return "generic";
+    case probe::RowKind::kShaped:
+      return "shaped";
+    case probe::RowKind::kLearned:
+      return "learned";
+  }
+  return "";
+}
+
+void add_accuracies(ordered_json& document, const train::Evaluation& evaluation) {
+  document["loss"] = number(evaluation.loss);
+  document["token_accuracy"] = number(evaluation.token_accuracy);
+  document["sequence_accuracy"] = number(evaluation.sequence_accuracy);
+  if (evaluation.free_running_accuracy) {
+    document["free_running_accuracy"] = number(*evaluation.free_running_accuracy);
+    document["free_running_n"] = evaluation.free_running_n;
+  }
+}
+
+ordered_json numbers(const std::vector<double>& values) {
+  ordered_json list = ordered_json::array();
+  for (const double value : values) list.push_back(number(value));
+  return list;
+}
+
+/// Mean skill over seeds; null when the best possible is unknown or no mixing already reaches it.
+ordered_json mean_skill(const probe::ComparisonRow& row, const probe::ComparisonRow* no_mixing,
+                        const probe::ComparisonMetric& metric) {
+  if (!no_mixing) return nullptr;
+  const std::vector<double> skills = probe::skill(row, *no_mixing, metric);
+  if (skills.empty()) return nullptr;
+  return number(probe::summarise(skills).mean);
+}
+
+ordered_json row_document(const probe::ComparisonRow& row, const probe::ComparisonRow* no_mixing,
+                          const probe::ComparisonMetric& metric) {
+  const probe::Summary summary = probe::summarise(row.values);
+  return {{"name", row.name},
+          {"score", row.score},
+          {"kind", kind_name(row.kind)},
+          {"n_heads", row.n_heads},
+          {"n_layers", row.n_layers},
+          {"bandwidth", number(row.bandwidth)},
+          {"kernel_slope", number(row.kernel_slope)},
+          {"kernel_offset", number(row.kernel_offset)},
+          {"parameters", row.parameters},
+          {"seconds", number(row.seconds)},
+          {"skill", mean_skill(row, no_mixing, metric)},
+          {"metric",
+           {{"name", metric.name},
+            {"mean", number(summary.mean)},
+            {"min", number(summary.min)},
+            {"max", number(summary.max)},
+            {"low", number(summary.low)},
+            {"high", number(summary.high)},
+            {"seeds", numbers(row.values)}}}};
+}
+
+}  // namespace
+
+std::string metrics_line(const train::StepMetrics& metrics) {
+  const ordered_json line = {{"kind", "train"},
+                             {"step", metrics.step},
+                             {"loss", number(metrics.loss)},
+                             {"lr", number(metrics.lr)},
+                             {"grad_norm", number(metrics.grad_norm)},
+                             {"clipped", metrics.clipped},
+                             {"non_finite", metrics.non_finite},
+                             {"tokens_per_second", number(metrics.tokens_per_second)},
+                             {"wall_seconds", number(metrics.wall_seconds)}};
+  return line.dump();
+}
+
+std::string evaluation_line(std::int64_t step, const train::Evaluation& evaluation, double wall_seconds) {
+  ordered_json line = {{"kind", "eval"}, {"step", step}, {"n", evaluation.n}};
+  add_accuracies(line, evaluation);
+  line["wall_seconds"] = number(wall_seconds);
+  return line.dump();
+}
+
+std::string health_line(const train::Health& health) {
+  const ordered_json line = {{"kind", "health"},
+                             {"step", health.step},
+                             {"score_sd", number(health.score_sd)},
+                             {"qk_share", number(health.qk_share)},
+                             {"entropy_normalised", number(health.entropy_normalised)}};
+  return line.dump();
+}
+
+std::string ending_name(train::Ending ending) {
+  switch (ending) {
+    case train::Ending::kComplete:
+      return "complete";
+    case train::Ending::kInterrupted:
+      return "interrupted";
+    case train::Ending::kTerminated:
+      return "terminated";
+    case train::Ending::kDiverged:
+      return "diverged";
+  }
+  return {};
+}
+
+ordered_json run_document(const std::string& run, const train::RunConfig& config,
+                          const train::RunResult& result, const std::vector<std::string>& notes) {
+  ordered_json test = {{"n", result.test.n}};
+  add_accuracies(test, result.test);
+  return {{"run", run},
+          {"task", config.task.name},
+          {"parameters", result.parameters},
+          {"steps", result.steps},
+          {"seconds", number(result.seconds)},
+          {"tokens_per_second", number(result.tokens_per_second)},
+          {"threads", result.threads},
+          {"device", result.device},
+          {"test", test},
+          {"ending", ending_name(result.ending)},
+          {"seed", config.train.seed},
+          {"attention_path", result.attention_path},
+          {"clipped_share", number(result.clipped_share)},
+          {"non_finite_steps", result.non_finite_steps},
+          {"initial_score_sd", number(result.initial_score_sd)},
+          {"notes", notes},
+          {"version", kVersion}};
+}
+
+ordered_json comparison_document(const train::RunConfig& config, const train::Comparison& comparison) {
+  const auto& rows = comparison.rows;
+  const auto is_no_mixing = [](const probe::ComparisonRow& row) {
+    return row.kind == probe::RowKind::kNoMixing;
+  };
+  const auto found = std::find_if(rows.begin(), rows.end(), is_no_mixing);
+  const probe::ComparisonRow* no_mixing = found == rows.end() ? nullptr : &*found;
+
+  ordered_json table = ordered_json::array(), screened = ordered_json::array();
+  for (const auto& row : rows) {
+    if (&row != no_mixing) table.push_back(row_document(row, no_mixing, comparison.metric));
+  }
+  for (const auto& row : comparison.screened)
+    screened.push_back(row_document(row, nullptr, comparison.metric));
+  return {{"task", config.task.name},
+          {"steps", config.train.steps},
+          {"rows", table},
+          {"best_possible", number(comparison.metric.best_possible)},
+          {"no_mixing", no_mixing ? number(probe::summarise(no_mixing->values).mean) : ordered_json(nullptr)},
+          {"no_mixing_row",
+           no_mixing ? row_document(*no_mixing, no_mixing, comparison.metric) : ordered_json(nullptr)},
+          {"outcome", comparison.verdict.outcome},
+          {"verdict", comparison.verdict.verdict},
+          {"verdict_reason", comparison.verdict.reason},
+          {"screened", screened},
+          {"seconds", number(comparison.seconds)}};
+}
+
+}  // namespace headtorch::cli

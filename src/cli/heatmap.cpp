@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "src/cli/artifacts.hpp"
+#include "src/cli/numbers.hpp"
+#include "src/cli/output.hpp"
+#include "src/cli/verbs.hpp"
+#include "src/core/file.hpp"
+#include "src/report/arrays.hpp"
+#include "src/report/text.hpp"
+#include "train/run.hpp"
+#include "train/settings/number.hpp"
+
+namespace headtorch::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kModelFile = "model.safetensors";
+constexpr const char* kDefaultFormats = "png,svg";
+
+struct HeatmapFlags {
+  std::string run, layer, head, sample, input, step, formats = kDefaultFormats, color_range = "unit", out;
+  CLI::Option* has_input = nullptr;
+  bool json = false;
+};
+
+constexpr std::array<std::pair<std::string_view, ArtifactFormat>, 6> kFormats = {
+    {{"png", ArtifactFormat::kPng},
+     {"svg", ArtifactFormat::kSvg},
+     {"csv", ArtifactFormat::kCsv},
+     {"npy", ArtifactFormat::kNpy},
+     {"json", ArtifactFormat::kJson},
+     {"text", ArtifactFormat::kText}}};
+constexpr std::array<std::pair<std::string_view, report::ColorRange>, 3> kColorRanges = {
+    {{"unit", report::ColorRange::kUnit},
+     {"head", report::ColorRange::kHead},
+     {"log", report::ColorRange::kLog}}};
+
+template <typename Choices>
+auto choose(std::string_view flag, std::string_view text, const Choices& choices) {
+  std::string names;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  }
+  throw UsageError(flag, fmt::format("\"{}\" cannot be read, expected one of {}", text, names));
+}
+
+std::vector<ArtifactFormat> formats_of(std::string_view text) {
+  std::vector<ArtifactFormat> formats;
+  for (const std::string_view name : train::split_at_commas(text)) {
+    const ArtifactFormat format = choose("--format", name, kFormats);
+    if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
+  }
+  return formats;
+}
+
+/// A path, or the bare name of a run under runs/.
+store::RunFolder open_run(const std::string& name) {
+  std::error_code absent;
+  const fs::path below_runs = fs::path("runs") / name;
+  if (!fs::exists(name, absent) && fs::exists(below_runs, absent)) return store::RunFolder::open(below_runs);
+  return store::RunFolder::open(name);
+}
+
+/// The step asked for, or the last one.
+std::int64_t step_of(const std::string& text, const std::vector<std::int64_t>& steps, const fs::path& run,
+                     std::string_view what) {
+  if (steps.empty())
+    throw InputMissing(run.string(), fmt::format("holds no {}, expected a finished training", what));
+  if (text.empty()) return steps.back();
+  const std::int64_t step = whole_number("--step", text, 0, steps.back());
+  if (std::find(steps.begin(), steps.end(), step) != steps.end()) return step;
+  throw ConfigError("--step",
+                    fmt::format("{} has no {}, expected one of {}", step, what, fmt::join(steps, ", ")));
+}
+
+AttentionMaps maps_of_input(const HeatmapFlags& flags, const store::RunFolder& run) {
+  const fs::path config_path = run.path() / "config.toml";
+  train::RunConfig config;
+  read_toml(read_file(config_path), config_path.string(), config);
+  train::check(config);
+  const auto task = tasks::make_task(config.task, static_cast<std::uint64_t>(config.train.seed));
+  const std::vector<std::int64_t> tokens = task->parse_tokens(flags.input);
+  const std::int64_t step = step_of(flags.step, run.checkpoint_steps(), run.path(), "checkpoint");
+  return train::record_attention(config, *task, run.read_checkpoint_file(step, kModelFile), {tokens}, step);
+}
+
+AttentionMaps maps_of_sample(const HeatmapFlags& flags, const store::RunFolder& run) {
+  return load_attention(run, step_of(flags.step, stored_attention_steps(run), run.path(), "stored weights"));
+}
+
+std::optional<std::int64_t> index(std::string_view flag, const std::string& text, std::int64_t count) {
+  if (text.empty()) return std::nullopt;
+  return whole_number(flag, text, 0, count - 1);
+}
+
+/// heatmaps/ holds what training drew; anything else goes into a folder of its own beside it.
+fs::path default_folder(const HeatmapFlags& flags, const store::RunFolder& run, const AttentionMaps& maps) {
+  std::vector<std::string> parts;
+  if (!flags.step.empty()) parts.push_back(store::step_name(maps.step));
+  if (*flags.has_input) parts.emplace_back("input");
+  if (!flags.sample.empty() && flags.sample != "0") parts.push_back("sample-" + flags.sample);
+  if (flags.color_range != "unit") parts.push_back(flags.color_range);
+  const fs::path folder = run.path() / "heatmaps";
+  return parts.empty() ? folder : folder / fmt::format("{}", fmt::join(parts, "-"));
+}
+
+std::string terminal_pictures(const AttentionMaps& maps, const ArtifactRequest& request) {
+  std::string text;
+  for (const std::int64_t layer : layers_of(maps, request)) {
+    text += report::terminal_picture(maps, {.layer = layer,
+                                            .head = request.head,
+                                            .sample = request.sample,
+                                            .color_range = request.color_range,
+                                            .columns = terminal_columns(),
+                                            .colour = terminal_colour()}) +
+            '\n';
+  }
+  return text;
+}
+
+nlohmann::ordered_json heatmap_document(const store::RunFolder& run, const AttentionMaps& maps,
+                                        const ArtifactRequest& request,
+                                        const std::vector<std::string>& files) {
+  nlohmann::ordered_json document = {{"run", run.path().string()}, {"files", files}};
+  document.update(
+      nlohmann::ordered_json::parse(report::json(maps, {request.sample, request.layer, request.head})));
+  return document;
+}
+
+ExitCode draw_heatmaps(const HeatmapFlags& flags) {
+  ArtifactRequest request;
+  request.formats = formats_of(flags.formats);
+  request.color_range = choose("--color-range", flags.color_range, kColorRanges);
+  const store::RunFolder run = open_run(flags.run);
+  const AttentionMaps maps = *flags.has_input ? maps_of_input(flags, run) : maps_of_sample(flags, run);
+  request.layer = index("--layer", flags.layer, static_cast<std::int64_t>(maps.layers.size()));
+  request.head = index("--head", flags.head, maps.layers.front().heads);
+  request.sample = index("--sample", flags.sample, static_cast<std::int64_t>(maps.tokens.size())).value_or(0);
+
+  const auto text = std::find(request.formats.begin(), request.formats.end(), ArtifactFormat::kText);
+  bool show = output_is_terminal();
+  if (text != request.formats.end() && !flags.json) {
+    request.formats.erase(text);
+    show = true;
+  }
+  const fs::path folder = flags.out.empty() ? default_folder(flags, run, maps) : fs::path(flags.out);
+  std::vector<std::string> files;
+  write_artifacts(maps, request, [&](const fs::path& name, const std::string& bytes) {
+    make_folder(folder);
+    write_file(folder / name, bytes);
+    files.push_back((folder / name).string());
+  });
+
+  if (flags.json) {
+    print_json(heatmap_document(run, maps, request, files));
+    return ExitCode::kDone;
+  }
+  if (show) print(terminal_pictures(maps, request));
+  if (!files.empty()) {
+    print(fmt::format("Written: {} in {}\n", report::counted(static_cast<std::int64_t>(files.size()), "file"),
+                      folder.string()));
+  }
+  print(fmt::format("Next: {} heatmap {} --layer 0 --head 0 --format text\n", command_name(), flags.run));
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+void add_heatmap(CLI::App& program, Action& action) {
+  auto flags = std::make_shared<HeatmapFlags>();
+  CLI::App* verb = program.add_subcommand("heatmap", "Draw where the heads of a trained run look");
+  verb->add_option("RUN", flags->run, "Folder of a run, or its name under runs/")->required()->type_name("");
+  verb->add_option("--layer", flags->layer, "Only this layer, from 0")->type_name("L");
+  verb->add_option("--head", flags->head, "Only this head, from 0")->type_name("H");
+  CLI::Option* sample =
+      verb->add_option("--sample", flags->sample, "Which stored example, from 0 (first: 0)")->type_name("N");
+  flags->has_input =
+      verb->add_option("--input", flags->input, "Tokens of your own, such as \"3 1 4\", or a text")
+          ->type_name("TOKENS");
+  flags->has_input->excludes(sample);
+  verb->add_option("--step", flags->step, "After which training step (the last)")->type_name("S");
+  verb->add_option("--format", flags->formats,
+                   "png, svg, csv, npy, json, text; several with commas (png,svg)")
+      ->type_name("LIST");
+  verb->add_option("--color-range", flags->color_range, "unit: 0 to 1; head: 0 to the head's largest; log")
+      ->type_name("RANGE");
+  verb->add_option("--out", flags->out, "Folder for the files; RUN/heatmaps unless given")->type_name("DIR");
+  verb->add_flag("--json", flags->json, "One JSON document with the weights on standard output");
+  verb->footer(
+      fmt::format("Examples:\n  {0} heatmap runs/reverse-001\n"
+                  "  {0} heatmap reverse-001 --input \"3 1 4 1 5\" --format text\n"
+                  "  {0} heatmap reverse-001 --layer 0 --head 1 --format svg,csv --out figures",
+                  command_name()));
+  verb->callback([flags, &action] { action = [flags] { return draw_heatmaps(*flags); }; });
+}
+
+}  // namespace headtorch::cli

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "train/run.hpp"
+
+namespace headtorch::cli {
+
+/// Where progress goes: a bar on a terminal, plain lines elsewhere, nowhere when asked to be quiet.
+enum class ProgressStyle { kBar, kLines, kNone };
+ProgressStyle progress_style(bool quiet);
+
+/// Tells on standard error how work goes on: a bar redrawn at most ten times a second, or about ten lines in
+/// all.
+class Progress {
+ public:
+  Progress(ProgressStyle style, std::int64_t total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// One step of training done.
+  void step(const train::StepMetrics& metrics);
+  /// `done` of `total` pieces of work done; `name` is the last one.
+  void piece(std::int64_t done, std::int64_t total, const std::string& name);
+  /// A line that stays.
+  void line(const std::string& text);
+  /// Ends the bar's line.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  /// True when it is time to draw again.
+  bool due(std::int64_t done);
+  void draw(std::int64_t done, const std::string& text);
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  ProgressStyle style_;
+  std::int64_t total_;
+  Clock::time_point start_ = Clock::now(), drawn_ = {};
+  std::int64_t tenths_ = 0;  ///< lines told so far
+  bool bar_open_ = false;
+};
+
+}  // namespace headtorch::cli

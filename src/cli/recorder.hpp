@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "src/cli/progress.hpp"
+#include "src/core/attention_maps.hpp"
+#include "src/store/run_folder.hpp"
+#include "train/run.hpp"
+
+namespace headtorch::cli {
+
+/// Turns what a training tells into a run folder, which is created when the training first tells something: a
+/// call that is refused leaves nothing behind.
+class Recorder {
+ public:
+  struct Place {
+    std::filesystem::path out;  ///< empty: runs/TASK-NNN
+    store::Occupied occupied = store::Occupied::kRefuse;
+  };
+  Recorder(train::RunConfig config, Place place, Progress& progress);
+
+  train::RunObserver observer();
+  const store::RunFolder& folder();
+  /// The weights told last; no layers when none were.
+  const AttentionMaps& attention() const { return attention_; }
+  /// Draws the last weights into heatmaps/.
+  void draw();
+
+ private:
+  void add_line(const std::string& json);
+
+  train::RunConfig config_;
+  Place place_;
+  Progress& progress_;
+  std::optional<store::RunFolder> folder_;
+  AttentionMaps attention_;
+};
+
+}  // namespace headtorch::cli

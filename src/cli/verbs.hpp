@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+
+#include "src/core/error.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace headtorch::cli {
+
+/// What the chosen verb does once all flags are read.
+using Action = std::function<ExitCode()>;
+
+// Each declares one verb with its flags, and sets `action` when that verb is called.
+
+void add_train(CLI::App& program, Action& action);
+void add_heatmap(CLI::App& program, Action& action);
+void add_compare(CLI::App& program, Action& action);
+void add_baseline(CLI::App& program, Action& action);
+void add_tasks(CLI::App& program, Action& action);
+void add_presets(CLI::App& program, Action& action);
+
+}  // namespace headtorch::cli
