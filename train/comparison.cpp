@@ -16,7 +16,6 @@ namespace headtorch::train {
 namespace {
 
 constexpr std::string_view kWhere = "compare";
-constexpr std::int64_t kMostSteps = 700;
 constexpr std::int64_t kMostSeeds = 100;
 constexpr std::size_t kMostBandwidths = 3;  // keeps the grid within 24
 constexpr std::size_t kFinalists = 2;       // of each line
@@ -157,12 +156,6 @@ class Contest {
 };
 
 }  // namespace
-
-void apply_comparison_defaults(RunConfig& config) {
-  config.model.dropout = 0.0;
-  config.model.attention.attention_dropout = 0.0;
-  config.train.steps = std::min(config.train.steps, kMostSteps);
-}
 
 Comparison compare(
     const RunConfig& config, const ComparisonOptions& options,

@@ -29,10 +29,6 @@ struct Comparison {
   double seconds = 0.0;
 };
 
-/// What a comparison changes in a task's defaults, before the user's own settings: no dropout, at most 700
-/// steps.
-void apply_comparison_defaults(RunConfig& config);
-
 /// Trains the same model with fixed kernels and with learned ones on the same data, budget and seeds. Kernel
 /// family and bandwidth are chosen on validation data of one seed (each of the grid for screen_steps, the
 /// best two of each line in full) and reported on test data of others. Learned rows: one head and all, in one

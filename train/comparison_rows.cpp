@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace headtorch::train {
 namespace {
@@ -50,29 +52,21 @@ std::string place(const Kernel& kernel) {
 }
 
 std::string name_of(const Kernel& kernel) {
-  switch (kernel.score) {
-    case nn::Score::kSelf:
-      return "no mixing";
-    case nn::Score::kUniform:
-      return "uniform";
-    case nn::Score::kSameToken:
-      return "same token";
-    case nn::Score::kUntrainedGaussian:
-      return fmt::format("untrained distance, h {:g}", kernel.bandwidth.front());
-    default:
-      return fmt::format("{}{}, h {:g}",
-                         kernel.score == nn::Score::kFixedGaussian ? "Gaussian" : "exponential",
-                         place(kernel), kernel.bandwidth.front());
-  }
+  if (kernel.score == nn::Score::kUniform) return "uniform";
+  if (kernel.score == nn::Score::kSameToken) return "same token";
+  const double h = kernel.bandwidth.front();
+  if (kernel.score == nn::Score::kUntrainedGaussian) return fmt::format("untrained distance, h {:g}", h);
+  return fmt::format("{}{}, h {:g}", kernel.score == nn::Score::kFixedGaussian ? "Gaussian" : "exponential",
+                     place(kernel), h);
 }
 
 std::optional<double> only_value(const std::vector<double>& values) {
   return values.size() == 1 ? std::optional(values.front()) : std::nullopt;
 }
 
-Candidate candidate(const RunConfig& config, const Kernel& kernel) {
+Candidate candidate(const RunConfig& config, const Kernel& kernel, std::string name) {
   Candidate made{.row = {}, .model = config.model};
-  made.row.name = name_of(kernel);
+  made.row.name = std::move(name);
   made.row.score = score_name(kernel.score);
   made.row.kind = kernel.kind;
   made.row.n_heads = kernel.offset.size() > 1 ? config.model.n_heads : 1;
@@ -136,7 +130,7 @@ std::string learned_name(std::int64_t n_heads, std::int64_t n_layers) {
 }  // namespace
 
 Candidate no_mixing_candidate(const RunConfig& config) {
-  return candidate(config, {.score = nn::Score::kSelf, .kind = RowKind::kNoMixing});
+  return candidate(config, {.score = nn::Score::kSelf, .kind = RowKind::kNoMixing}, "no mixing");
 }
 
 std::vector<Candidate> kernel_grid(const RunConfig& config, const tasks::TaskShape& shape,
@@ -155,7 +149,7 @@ std::vector<Candidate> kernel_grid(const RunConfig& config, const tasks::TaskSha
   }
   for (Kernel& kernel : shaped_kernels(config, shape, is_text)) kernels.push_back(std::move(kernel));
   std::vector<Candidate> grid;
-  for (const Kernel& kernel : kernels) grid.push_back(candidate(config, kernel));
+  for (const Kernel& kernel : kernels) grid.push_back(candidate(config, kernel, name_of(kernel)));
   return grid;
 }
 
@@ -166,8 +160,8 @@ std::vector<Candidate> learned_candidates(const RunConfig& config) {
   std::vector<Candidate> learned;
   for (const std::int64_t n_heads : from_one(config.model.n_heads)) {
     for (const std::int64_t n_layers : from_one(config.model.n_layers)) {
-      Candidate made = candidate(config, {.score = nn::Score::kDot, .kind = RowKind::kLearned});
-      made.row.name = learned_name(n_heads, n_layers);
+      Candidate made = candidate(config, {.score = nn::Score::kDot, .kind = RowKind::kLearned},
+                                 learned_name(n_heads, n_layers));
       made.row.n_heads = made.model.n_heads = n_heads;
       made.row.n_layers = made.model.n_layers = n_layers;
       learned.push_back(std::move(made));
