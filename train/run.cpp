@@ -184,42 +184,48 @@ class Run {
   void report_health(std::int64_t steps_taken, RunResult& result) {
     const Sharpness now = sharpness(record(model_, task_, inputs_, steps_taken, device_));
     if (steps_taken == 0) result.initial_score_sd = now.score_sd;
-    if (!observer_.on_health) return;
+    report_evaluation(steps_taken, Health{now.score_sd, qk_share(), now.entropy_normalised});
+  }
+
+  /// Of the squared norm of the gradient at hand.
+  double qk_share() {
     double qk = 0.0, all = 0.0;
     std::int64_t offset = 0;
     for (const torch::Tensor& parameter : optimizer_.parameters()) {
       const torch::Tensor part = optimizer_.gradient().narrow(0, offset, parameter.numel());
       offset += parameter.numel();
       all += part.square().sum().item<double>();
-      // A packed projection holds queries, keys, values: three rows of blocks, of which two are q and k.
-      if (parameter.dim() == 2 && parameter.size(0) == 3 * parameter.size(1) &&
-          is_learned_projection(parameter)) {
+      // A learned projection packs queries, keys and values: two of its three blocks of rows are q and k.
+      if (is_learned_projection(parameter)) {
         qk += part.narrow(0, 0, parameter.numel() / 3 * 2).square().sum().item<double>();
       }
     }
-    observer_.on_health({steps_taken, now.score_sd, all > 0.0 ? qk / all : 0.0, now.entropy_normalised});
+    return all > 0.0 ? qk / all : 0.0;
   }
 
   bool is_learned_projection(const torch::Tensor& parameter) const {
-    for (const auto& item : model_->named_parameters()) {
-      if (item.key().ends_with("in_proj_weight") && item.value().is_same(parameter)) return true;
-    }
-    return false;
+    if (config_.model.attention.score != nn::Score::kDot) return false;
+    const auto names = model_->named_parameters();
+    return std::any_of(names.begin(), names.end(), [&](const auto& item) {
+      return item.key().ends_with("in_proj_weight") && item.value().is_same(parameter);
+    });
   }
 
   void report_on_the_way(std::int64_t step) {
     const auto due = [step](std::int64_t every) { return every > 0 && step % every == 0; };
-    if (due(options_.eval_every)) report_evaluation(step);
+    if (due(options_.eval_every) && step != kHealthStep)
+      report_evaluation(step);  // that one follows with its signs
     if (due(options_.heatmap_every) && observer_.on_attention) {
       observer_.on_attention(record(model_, task_, inputs_, step, device_));
     }
     if (due(options_.checkpoint_every)) report_checkpoint(step);
   }
 
-  void report_evaluation(std::int64_t step) {
+  void report_evaluation(std::int64_t step, std::optional<Health> health = {}) {
     if (!observer_.on_evaluation) return;
-    const Evaluation evaluation = evaluate(model_, task_, tasks::Split::kValidation,
-                                           task_.size(tasks::Split::kValidation), replicas_, device_);
+    Evaluation evaluation = evaluate(model_, task_, tasks::Split::kValidation,
+                                     task_.size(tasks::Split::kValidation), replicas_, device_);
+    evaluation.health = health;
     if (interrupt_signal() == 0) observer_.on_evaluation(step, evaluation, seconds_since(start_));
   }
 

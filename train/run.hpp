@@ -16,6 +16,13 @@
 
 namespace headtorch::train {
 
+/// Signs of training health: how sharp the heads are on a few validation inputs, and where the gradient goes.
+struct Health {
+  double score_sd = 0.0;  ///< of a row's scores over visible keys, mean over rows, heads and layers
+  double qk_share = 0.0;  ///< share of query and key weights in the squared norm of the next step's gradient
+  double entropy_normalised = 0.0;  ///< H / ln(visible keys), mean over the same rows
+};
+
 /// Means over counted positions (never over batches). Accuracies are shares; a sequence is right when all its
 /// counted positions are.
 struct Evaluation {
@@ -28,6 +35,7 @@ struct Evaluation {
   /// token/sequence_accuracy are teacher-forced.
   std::optional<double> free_running_accuracy;
   std::int64_t free_running_n = 0;
+  std::optional<Health> health;  ///< in validation before step 1 and after 150 steps
 };
 
 /// One optimizer step.
@@ -40,21 +48,12 @@ struct StepMetrics {
   bool non_finite = false;                             ///< the step changed nothing
 };
 
-/// Signs of training health (docs/run_folder.md), read before step 1 and after 150 steps.
-struct Health {
-  std::int64_t step = 0;  ///< optimizer steps taken
-  double score_sd = 0.0;  ///< of a row's scores over visible keys, mean over rows, heads and layers
-  double qk_share = 0.0;  ///< share of query and key weights in the squared gradient norm
-  double entropy_normalised = 0.0;
-};
-
 /// What a run tells while it goes on; empty functions are not called. All calls come from the caller's
 /// thread.
 struct RunObserver {
   std::function<void(const StepMetrics&)> on_step;
   std::function<void(std::int64_t step, const Evaluation&, double wall_seconds)>
-      on_evaluation;  ///< on validation data
-  std::function<void(const Health&)> on_health;
+      on_evaluation;                                       ///< on validation data
   std::function<void(const AttentionMaps&)> on_attention;  ///< at heatmap_every and at the end
   std::function<void(std::int64_t step, const std::map<std::string, std::string>& files)>
       on_checkpoint;  ///< at checkpoint_every and at the end; file name -> bytes

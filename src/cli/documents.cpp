@@ -99,16 +99,12 @@ std::string metrics_line(const train::StepMetrics& metrics) {
 std::string evaluation_line(std::int64_t step, const train::Evaluation& evaluation, double wall_seconds) {
   ordered_json line = {{"kind", "eval"}, {"step", step}, {"n", evaluation.n}};
   add_accuracies(line, evaluation);
+  if (evaluation.health) {
+    line["score_sd"] = number(evaluation.health->score_sd);
+    line["qk_share"] = number(evaluation.health->qk_share);
+    line["entropy_normalised"] = number(evaluation.health->entropy_normalised);
+  }
   line["wall_seconds"] = number(wall_seconds);
-  return line.dump();
-}
-
-std::string health_line(const train::Health& health) {
-  const ordered_json line = {{"kind", "health"},
-                             {"step", health.step},
-                             {"score_sd", number(health.score_sd)},
-                             {"qk_share", number(health.qk_share)},
-                             {"entropy_normalised", number(health.entropy_normalised)}};
   return line.dump();
 }
 

@@ -14,7 +14,6 @@ namespace headtorch::cli {
 
 std::string metrics_line(const train::StepMetrics& metrics);
 std::string evaluation_line(std::int64_t step, const train::Evaluation& evaluation, double wall_seconds);
-std::string health_line(const train::Health& health);
 
 /// "complete", "interrupted", "terminated", "diverged".
 std::string ending_name(train::Ending ending);

@@ -44,7 +44,6 @@ train::RunObserver Recorder::observer() {
                                   double wall_seconds) {
     add_line(evaluation_line(step, evaluation, wall_seconds));
   };
-  observer.on_health = [this](const train::Health& health) { add_line(health_line(health)); };
   observer.on_attention = [this](const AttentionMaps& maps) {
     store_attention(folder(), maps);
     if (config_.train.heatmap_every > 0) {
