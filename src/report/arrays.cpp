@@ -6,6 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "src/core/error.hpp"
 

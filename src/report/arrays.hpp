@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,7 +30,7 @@ std::string csv(const AttentionMaps& maps, const Selection& selection);
 /// What a JSON document holds; an absent layer or head means all.
 struct JsonRequest {
   std::int64_t sample = 0;
-  std::optional<std::int64_t> layer, head;
+  std::optional<std::int64_t> layer = {}, head = {};
 };
 
 /// {task, step, sample, layers: [{layer, query_tokens, key_tokens, heads: [{head, entropy,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/core/error.hpp"
@@ -123,34 +124,52 @@ char character_of(const Mark& mark) {
   return mark.zero ? kRamp.front() : kRamp[static_cast<std::size_t>(level)];
 }
 
-std::string escape(int layer, Rgb c) { return fmt::format("\x1b[{};2;{};{};{}m", layer, c.r, c.g, c.b); }
-std::string foreground(Rgb c) { return escape(38, c); }
-std::string background(Rgb c) { return escape(48, c); }
-constexpr std::string_view kReset = "\x1b[0m";
+/// Adds characters to a line, and escape sequences only where a colour changes.
+class Painter {
+ public:
+  explicit Painter(std::string& text) : text_(text) {}
+  void foreground(Rgb colour) { change(foreground_, colour, 38); }
+  void background(Rgb colour) { change(background_, colour, 48); }
+  void put(std::string_view characters) { text_ += characters; }
+  void finish() { text_ += foreground_.empty() && background_.empty() ? "" : "\x1b[0m"; }
+
+ private:
+  void change(std::string& current, Rgb wanted, int code) {
+    std::string sequence = fmt::format("\x1b[{};2;{};{};{}m", code, wanted.r, wanted.g, wanted.b);
+    if (current != sequence) {
+      text_ += sequence;
+      current = std::move(sequence);
+    }
+  }
+  std::string& text_;
+  std::string foreground_, background_;
+};
 
 Line marks_line(const std::vector<Mark>& marks, const Grid& grid, std::int64_t row, const std::string& label,
                 TerminalColour colour) {
   Line line;
   line.add(pad(label, grid.label_columns - 1, Align::kRight) + " ");
+  const auto width = static_cast<std::size_t>(grid.mark_columns);
+  const bool half_blocks = grid.rows_per_line == 2;
+  const bool has_lower = half_blocks && row + 1 < grid.rows;
+  Painter painter(line.text);
   for (std::int64_t column = 0; column < grid.columns; ++column) {
-    const Mark& mark = marks[static_cast<std::size_t>(row * grid.columns + column)];
+    const auto at = static_cast<std::size_t>(row * grid.columns + column);
     if (colour == TerminalColour::kPlain) {
-      line.text += std::string(static_cast<std::size_t>(grid.mark_columns), character_of(mark));
-    } else if (grid.rows_per_line == 1) {
-      line.text +=
-          background(colour_of(mark)) + std::string(static_cast<std::size_t>(grid.mark_columns), ' ');
+      painter.put(std::string(width, character_of(marks[at])));
+    } else if (half_blocks) {
+      painter.foreground(colour_of(marks[at]));
+      if (has_lower) {
+        painter.background(colour_of(marks[at + static_cast<std::size_t>(grid.columns)]));
+      }
+      painter.put("\u2580");
     } else {
-      const bool has_lower = row + 1 < grid.rows;
-      line.text += foreground(colour_of(mark));
-      line.text +=
-          has_lower
-              ? background(colour_of(marks[static_cast<std::size_t>((row + 1) * grid.columns + column)]))
-              : std::string();
-      line.text += "\u2580";
+      painter.background(colour_of(marks[at]));
+      painter.put(std::string(width, ' '));
     }
-    line.width += grid.mark_columns;
   }
-  line.text += colour == TerminalColour::kTrueColour ? kReset : "";
+  painter.finish();
+  line.width += grid.columns * grid.mark_columns;
   return line;
 }
 
@@ -185,8 +204,8 @@ std::vector<Line> head_block(const AttentionMaps& maps, const Selection& selecti
         marks_line(marks, grid, row, query_labels[static_cast<std::size_t>(row)], request.colour));
   }
   if (!summary.blind.empty()) {
-    block.emplace_back().add(
-        fmt::format("{} see nothing", counted(static_cast<std::int64_t>(summary.blind.size()), "row")));
+    block.emplace_back().add(fmt::format(
+        "{} nothing", counted(static_cast<std::int64_t>(summary.blind.size()), "row sees", "rows see")));
   }
   return block;
 }
@@ -234,10 +253,12 @@ std::string legend(const TerminalRequest& request) {
     bar = fmt::format("[{}]", kRamp);
   } else {
     constexpr int kSteps = 12;
+    Painter painter(bar);
     for (int i = 0; i < kSteps; ++i) {
-      bar += background(viridis(i / (kSteps - 1.0))) + " ";
+      painter.background(viridis(i / (kSteps - 1.0)));
+      painter.put(" ");
     }
-    bar += kReset;
+    painter.finish();
   }
   switch (request.color_range) {
     case ColorRange::kUnit:

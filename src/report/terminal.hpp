@@ -14,7 +14,7 @@ enum class TerminalColour { kTrueColour, kPlain };
 
 struct TerminalRequest {
   std::int64_t layer = 0;
-  std::optional<std::int64_t> head;  ///< absent: all heads of the layer
+  std::optional<std::int64_t> head = {};  ///< absent: all heads of the layer
   std::int64_t sample = 0;
   ColorRange color_range = ColorRange::kUnit;
   std::int64_t columns = 80;  ///< width of the terminal; at least 20

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <glib.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace headtorch::report {
@@ -117,14 +118,11 @@ std::string readable(double value, int digits) {
   if (!std::isfinite(value)) {
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   }
-  if (std::abs(value) >= std::pow(10.0, digits) && std::abs(value) < 1e15) {
-    return fmt::format("{:.0f}", value);
+  const int exponent = value == 0.0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
+  if (exponent < -4 || exponent >= 15) {
+    return fmt::format("{:.{}e}", value, digits - 1);
   }
-  std::string text = fmt::format("{:#.{}g}", value, digits);
-  if (text.back() == '.') {
-    text.pop_back();
-  }
-  return text;
+  return fmt::format("{:.{}f}", value, std::max(digits - 1 - exponent, 0));
 }
 
 std::string counted(std::int64_t n, std::string_view one, std::string_view many) {
