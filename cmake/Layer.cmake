@@ -1,7 +1,7 @@
 # headtorch_layer(NAME DIRECTORY [TORCH] [USES layer...] [LINK target...])
 # Declares the static library headtorch::NAME from DIRECTORY/*.cpp. USES names the layers below it, LINK private
 # third-party targets. TORCH: sources may include LibTorch; they share one precompiled header.
-# headtorch_tests(NAME [TORCH] [LINK target...])
+# headtorch_tests(NAME [TORCH] [LAYER layer] [LABEL label] [LINK target...])
 # Declares NAME_tests from tests/NAME/*_test.cpp, with access to the layer and to tests/support. Those without TORCH carry
 # the label torch_free and are built by the target torch_free_tests: quick to build under sanitizers.
 
@@ -52,7 +52,10 @@ function(headtorch_layer name directory)
 endfunction()
 
 function(headtorch_tests name)
-  cmake_parse_arguments(ARG "TORCH" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "LAYER;LABEL" "LINK" ${ARGN})
+  if(NOT ARG_LAYER)
+    set(ARG_LAYER ${name})
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${name}/*_test.cpp")
   if(NOT sources)
     return()
@@ -62,7 +65,7 @@ function(headtorch_tests name)
   target_include_directories(${name}_tests PRIVATE "${PROJECT_SOURCE_DIR}")
   target_compile_definitions(${name}_tests PRIVATE HEADTORCH_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                                    HEADTORCH_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  target_link_libraries(${name}_tests PRIVATE headtorch_${name} headtorch_compile_settings ${ARG_LINK} GTest::gmock
+  target_link_libraries(${name}_tests PRIVATE headtorch_${ARG_LAYER} headtorch_compile_settings ${ARG_LINK} GTest::gmock
                                               GTest::gtest_main)
   if(ARG_TORCH)
     headtorch_share_torch_header(${name}_tests)
@@ -74,11 +77,12 @@ function(headtorch_tests name)
     endif()
     add_dependencies(torch_free_tests ${name}_tests)
   endif()
+  list(APPEND label ${ARG_LABEL})
   # One OpenMP thread: tests run side by side, and waiting threads spin.
   gtest_discover_tests(
     ${name}_tests
     TEST_PREFIX "${name}."
-    PROPERTIES LABELS ${label} ENVIRONMENT OMP_NUM_THREADS=1
+    PROPERTIES LABELS "${label}" ENVIRONMENT OMP_NUM_THREADS=1
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60)
 endfunction()

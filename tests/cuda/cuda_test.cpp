@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "models/mini_transformer.hpp"
+#include "src/core/error.hpp"
+#include "train/device.hpp"
+#include "train/record.hpp"
+#include "train/run.hpp"
+
+// ctest label cuda: what needs a GPU. Each test skips, saying so, without one.
+
+namespace headtorch::train {
+namespace {
+
+bool has_gpu() { return choose_device(DeviceChoice::kAuto).is_cuda(); }
+
+TEST(Cuda, The_same_weights_give_the_same_heatmaps) {
+  if (!has_gpu()) GTEST_SKIP() << "no NVIDIA GPU on this machine";
+  for (const char* name : {"reverse", "induction"}) {
+    const RunConfig config = default_config(name);
+    const auto task = tasks::make_task(config.task, 1);
+    torch::manual_seed(1);
+    models::MiniTransformer model(config.model, sizes_for(task->shape()));
+    const auto inputs = default_inputs(*task, 8);
+    const AttentionMaps cpu = record(model, *task, inputs, 0, torch::kCPU);
+    model->to(torch::kCUDA);
+    const AttentionMaps cuda = record(model, *task, inputs, 0, torch::kCUDA);
+    for (std::size_t layer = 0; layer < cpu.layers.size(); ++layer) {
+      for (std::size_t i = 0; i < cpu.layers[layer].values.size(); ++i) {
+        ASSERT_NEAR(cpu.layers[layer].values[i], cuda.layers[layer].values[i], 1e-4)
+            << name << " layer " << layer;
+      }
+    }
+  }
+}
+
+TEST(Cuda, Reverse_trains_to_the_end) {
+  if (!has_gpu()) GTEST_SKIP() << "no NVIDIA GPU on this machine";
+  RunConfig config = default_config("reverse");
+  config.train.device = DeviceChoice::kCuda;
+  const auto task = tasks::make_task(config.task, static_cast<std::uint64_t>(config.train.seed));
+  const RunResult result = run_training(config, *task, {});
+  EXPECT_EQ(result.device, "cuda");
+  EXPECT_DOUBLE_EQ(result.test.sequence_accuracy, 1.0);
+}
+
+}  // namespace
+}  // namespace headtorch::train
