@@ -77,12 +77,14 @@ function(headtorch_tests name)
     endif()
     add_dependencies(torch_free_tests ${name}_tests)
   endif()
-  list(APPEND label ${ARG_LABEL})
+  if(ARG_LABEL)
+    set(label ${ARG_LABEL})
+  endif()
   # One OpenMP thread: tests run side by side, and waiting threads spin.
   gtest_discover_tests(
     ${name}_tests
     TEST_PREFIX "${name}."
-    PROPERTIES LABELS "${label}" ENVIRONMENT OMP_NUM_THREADS=1
+    PROPERTIES LABELS ${label} ENVIRONMENT OMP_NUM_THREADS=1
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60)
 endfunction()
