@@ -1,6 +1,7 @@
 #include "src/cli/program.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,11 +10,13 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "headtorch_version.hpp"
 #include "src/cli/output.hpp"
 #include "src/cli/verbs.hpp"
 #include "src/core/log.hpp"
+#include "train/settings/nearest.hpp"
 
 namespace headtorch::cli {
 namespace {
@@ -42,20 +45,51 @@ void refuse_unknown_verb(const CLI::App& program, std::string_view verb) {
     throw UsageError("test",
                      "is done by the script ./headtorch of the source tree, which builds the tests first");
   }
-  std::string known;
-  for (const CLI::App* one : program.get_subcommands({})) {
-    if (one->get_name() == verb) return;
-    known += (known.empty() ? "" : ", ") + one->get_name();
-  }
-  throw UsageError("headtorch", fmt::format("\"{}\" is no verb, expected one of {}", verb, known));
+  std::vector<std::string> known;
+  for (const CLI::App* one : program.get_subcommands({})) known.push_back(one->get_name());
+  if (std::find(known.begin(), known.end(), verb) != known.end()) return;
+  throw UsageError("headtorch",
+                   fmt::format("\"{}\" is no verb, expected one of {}", verb, fmt::join(known, ", ")));
 }
 
-/// CLI11's words under our form of an error.
+std::vector<std::string> flags_of(const CLI::App& verb) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+/// About the first argument that nothing took.
+UsageError unexpected_argument(const CLI::App& verb) {
+  const std::vector<std::string> rest = verb.remaining();
+  const auto flag =
+      std::find_if(rest.begin(), rest.end(), [](const std::string& one) { return one.starts_with('-'); });
+  if (flag == rest.end()) {
+    return {verb.get_name(),
+            fmt::format("\"{}\" is one argument too many", rest.empty() ? "" : rest.front())};
+  }
+  const std::string name = flag->substr(0, flag->find('='));
+  std::string meant = train::nearest(name, flags_of(verb));
+  if (meant.empty())
+    meant = train::nearest(std::string_view(name).substr(std::min(name.find_first_not_of('-'), name.size())),
+                           flags_of(verb));
+  return {verb.get_name(),
+          fmt::format("{} is no flag{}", name,
+                      meant.empty() ? "; --help lists them" : ", did you mean " + meant + "?")};
+}
+
+/// What CLI11 found wrong, in our form.
 UsageError usage_error(const CLI::App& program, const CLI::ParseError& error) {
   const auto called = program.get_subcommands();
-  const std::string where = called.empty() ? "headtorch" : called.back()->get_name();
-  return {where, fmt::format("{}; see {} {}--help", error.what(), command_name(),
-                             called.empty() ? "" : where + " ")};
+  const CLI::App& verb = called.empty() ? program : *called.back();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error)) return unexpected_argument(verb);
+  const std::string said = error.what(), about = said.substr(0, said.find(':'));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) && about.starts_with('-')) {
+    const bool absent = said.find("missing") != std::string::npos;
+    return {about, absent ? "has no value, expected one" : "is given more than once"};
+  }
+  return {called.empty() ? "headtorch" : verb.get_name(), said};
 }
 
 ExitCode parse_and_run(int argc, char** argv) {

@@ -72,9 +72,8 @@ bool Progress::due(std::int64_t done) {
   if (style_ == ProgressStyle::kNone) return false;
   if (style_ == ProgressStyle::kLines) {
     const std::int64_t tenth = kLines * done / std::max<std::int64_t>(total_, 1);
-    const bool told_first = tenths_ > 0 || done == 1;
-    if (tenth <= tenths_ && !(told_first && tenths_ == 0)) return false;
-    tenths_ = std::max<std::int64_t>(tenth, 1);
+    if (tenth <= tenth_) return false;
+    tenth_ = tenth;
     return true;
   }
   const auto now = Clock::now();

@@ -40,7 +40,7 @@ class Progress {
   ProgressStyle style_;
   std::int64_t total_;
   Clock::time_point start_ = Clock::now(), drawn_ = {};
-  std::int64_t tenths_ = 0;  ///< lines told so far
+  std::int64_t tenth_ = -1;  ///< of the work, when a line was last told
   bool bar_open_ = false;
 };
 

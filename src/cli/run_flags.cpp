@@ -74,7 +74,7 @@ void add_setting_flags(CLI::App& verb, RunFlags& flags, const Wanted& wanted) {
       option = verb.add_flag(flag_of(setting), text, setting.help);
     } else {
       option = verb.add_option(flag_of(setting), text, fmt::format("{}; {}", setting.help, setting.allowed))
-                   ->type_name("");
+                   ->type_name("X");
     }
     flags.options[setting.name] = option->group(group_of(setting.section));
   }

@@ -119,8 +119,7 @@ TEST(Toml, errors_name_file_line_key_value_and_what_is_allowed) {
 }
 
 TEST(Toml, unknown_keys_are_refused_with_the_nearest_one) {
-  EXPECT_EQ(error_of("[model]\nn_head = 4"),
-            "[c.toml:2] model.n_head is no setting, did you mean n_heads in [model]?");
+  EXPECT_EQ(error_of("[model]\nn_head = 4"), "[c.toml:2] model.n_head is no setting, did you mean n_heads?");
   EXPECT_EQ(error_of("[model]\nlr = 4"), "[c.toml:2] model.lr is no setting, did you mean lr in [train]?");
   EXPECT_THAT(error_of("[task]\nxyzxyzxyzxyzxyz = 4"),
               HasSubstr("expected one of name, file, seq_len, n_symbols"));

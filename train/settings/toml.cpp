@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "src/core/error.hpp"
 #include "train/settings/config.hpp"
 #include "train/settings/field.hpp"
+#include "train/settings/nearest.hpp"
 
 namespace headtorch::train {
 namespace {
@@ -74,40 +74,19 @@ std::string shown(const toml::node& node, const std::optional<Value>& value) {
   return text.substr(0, end) + "...";
 }
 
-/// Levenshtein distance: fewest letters to insert, drop or change.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-/// What an unknown key most likely meant, or the section's keys.
+/// What an unknown key most likely meant, first in its own section; else the section's keys.
 std::string hint(std::string_view section, std::string_view key) {
-  if (key.size() <= 64) {
-    const Field* best = nullptr;
-    std::size_t best_distance = 0;
-    for (const Field& field : fields()) {
-      const std::size_t d = distance(key, field.name) * 2 + (field.section == section ? 0 : 1);
-      if (!best || d < best_distance) best = &field, best_distance = d;
-    }
-    if (best_distance <= std::max<std::size_t>(4, best->name.size())) {
-      return fmt::format("did you mean {} in [{}]?", best->name, best->section);
-    }
+  std::vector<std::string> here, elsewhere;
+  for (const Field& field : fields()) (field.section == section ? here : elsewhere).push_back(field.name);
+  const bool is_elsewhere = std::find(elsewhere.begin(), elsewhere.end(), key) != elsewhere.end();
+  if (const std::string name = nearest(key, here); !is_elsewhere && !name.empty()) {
+    return fmt::format("did you mean {}?", name);
   }
-  std::vector<std::string> names;
+  const std::string name = nearest(key, elsewhere);
   for (const Field& field : fields()) {
-    if (field.section == section) names.push_back(field.name);
+    if (field.name == name) return fmt::format("did you mean {} in [{}]?", name, field.section);
   }
-  return fmt::format("expected one of {}", fmt::join(names, ", "));
+  return fmt::format("expected one of {}", fmt::join(here, ", "));
 }
 
 void refuse_unknown_keys(const toml::table& document, std::string_view file) {
