@@ -15,6 +15,7 @@ target_compile_options(
 if(HEADTORCH_SANITIZE)
   target_compile_options(headtorch_compile_settings INTERFACE -fsanitize=${HEADTORCH_SANITIZE} -fno-sanitize-recover=all
                                                       -fno-omit-frame-pointer)
+  target_compile_definitions(headtorch_compile_settings INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(headtorch_compile_settings INTERFACE -fsanitize=${HEADTORCH_SANITIZE})
 endif()
 
