@@ -167,7 +167,7 @@ TEST(SymbolTasks, splits_stay_as_they_are) {
 }
 
 TEST(SymbolTasks, a_tenth_of_all_inputs_is_test_and_a_tenth_validation) {
-  std::int64_t counts[3] = {0, 0, 0};
+  double counts[3] = {0.0, 0.0, 0.0};
   for (std::int64_t n = 0; n < 100000; ++n) {
     ++counts[static_cast<int>(split_of(Row{n % 10, n / 10 % 10, n / 100 % 10, n / 1000 % 10, n / 10000}))];
   }
