@@ -26,7 +26,7 @@ python_with_pip() {
 }
 
 install_libtorch() {
-  local python arguments partial size=3500 about="530 MB, about a minute"
+  local python arguments partial size=3500 about="530 MB, 1.2 GB unpacked, about a minute"
   if libtorch_is_found; then
     return
   fi
@@ -38,13 +38,14 @@ install_libtorch() {
   arguments=(--no-deps "torch==$libtorch_version" "${libtorch_cpu_packages[@]}")
   if has_nvidia_gpu; then
     arguments=("torch==$libtorch_version")
-    size=12000 about="3 GB with CUDA, some minutes"
+    size=12000 about="3 GB with CUDA, 8 GB unpacked, some minutes"
   fi
   need_disk "$root/third_party" "$size" "LibTorch and the build"
   say "2/4 downloading LibTorch $libtorch_version into third_party/libtorch ($about)"
   partial=$(mktemp -d "$root/third_party/.libtorch.XXXXXX")
   mkdir "$partial/tmp"
   trap 'rm -rf "$root"/third_party/.libtorch.*' EXIT
+  growing=$partial
   # The two PIP variables: --target is refused beside --user and needs no virtual environment.
   follow "2/4 LibTorch" "$logs/libtorch.log" env TMPDIR="$partial/tmp" PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 \
     PIP_ROOT_USER_ACTION=ignore "$python" -m pip install --no-compile --target "$partial/libtorch" "${arguments[@]}" || {
@@ -52,6 +53,7 @@ install_libtorch() {
     fail "pip could not download LibTorch, expected a working network or Torch_DIR set to an installed LibTorch;" \
       "see $logs/libtorch.log"
   }
+  growing=''
   rm -rf "$libtorch"
   mv "$partial/libtorch" "$libtorch"
   rm -rf "$partial"

@@ -9,12 +9,15 @@ fail() {
   exit 69
 }
 
-# minutes_left LINE SECONDS: from Ninja's `[done/all]`, the time that the rest takes at the pace so far.
+# time_left LINE SECONDS: from Ninja's `[done/all]`, the time that the rest takes at the pace so far.
 time_left() {
   if [[ $1 =~ ^\[([0-9]+)/([0-9]+)\] ]] && ((BASH_REMATCH[1] > 4)); then
     echo ", about $(($2 * (BASH_REMATCH[2] - BASH_REMATCH[1]) / BASH_REMATCH[1] + 1)) s left"
   fi
 }
+
+# A folder whose size is shown while follow waits, or nothing.
+growing=''
 
 # follow LABEL LOG COMMAND...: runs the command with its output in LOG. A terminal sees label, seconds and the last line,
 # redrawn each second; anything else gets such a line every ten seconds. Returns the command's exit code.
@@ -22,6 +25,12 @@ follow() {
   local label=$1 log=$2
   shift 2
   "$@" 2>&1 </dev/null 9>&- | draw "$label" "$log"
+}
+
+size_so_far() {
+  if [[ -n $growing ]]; then
+    printf ', %s MB' "$(du -sm -- "$growing" 2>/dev/null | cut -f1)"
+  fi
 }
 
 draw() {
@@ -40,12 +49,12 @@ draw() {
       break
     fi
     ((SECONDS > shown)) || continue
-    text="[setup] $label, $((SECONDS - began)) s$(time_left "$last" $((SECONDS - began))): $last"
+    [[ -t 2 ]] || ((SECONDS >= shown + 10)) || continue
+    shown=$SECONDS
+    text="[setup] $label, $((SECONDS - began)) s$(time_left "$last" $((SECONDS - began)))$(size_so_far): $last"
     if [[ -t 2 ]]; then
-      shown=$SECONDS
       printf '\r\033[K%s' "${text:0:columns-1}" >&2
-    elif ((SECONDS >= shown + 10)); then
-      shown=$SECONDS
+    else
       printf '%s\n' "$text" >&2
     fi
   done
