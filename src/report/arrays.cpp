@@ -26,17 +26,14 @@ std::string csv_field(std::string_view field) {
   return text + "\"";
 }
 
-/// The double nearest to the shortest text of a float, so that 0.2f is written as 0.2 and not as
-/// 0.20000000298.
+/// The double nearest to the shortest text of a float (null when not finite), so that 0.2f is written as 0.2
+/// and not as 0.20000000298.
 nlohmann::ordered_json short_number(float value) {
-  if (!std::isfinite(value)) {
-    return nullptr;
-  }
   char text[32];
   const char* end = std::to_chars(text, text + sizeof text, value).ptr;
   double number = 0.0;
   std::from_chars(text, end, number);
-  return number;
+  return finite_or_null(number);
 }
 
 nlohmann::ordered_json head_json(const LayerWeights& layer, const Selection& selection) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kMaxPixels = 32767;
 // Above this many rectangles an SVG holds the cells as a picture, which every viewer draws faster.
-constexpr std::size_t kMaxRectangles = 8192;
+constexpr std::size_t kMaxRectangles = 2048;
 
 struct Release {
   void operator()(cairo_surface_t* p) const { cairo_surface_destroy(p); }
@@ -192,6 +192,7 @@ Canvas::Canvas(Format format, Extent size, int density) : state_(std::make_uniqu
   if (format == Format::kSvg) {
     state_->surface.reset(
         cairo_svg_surface_create_for_stream(append_bytes, &state_->svg, size.width, size.height));
+    cairo_svg_surface_set_document_unit(state_->surface.get(), CAIRO_SVG_UNIT_PX);
   } else {
     const auto width = static_cast<std::int64_t>(std::ceil(size.width)) * density;
     const auto height = static_cast<std::int64_t>(std::ceil(size.height)) * density;

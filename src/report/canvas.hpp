@@ -8,7 +8,8 @@
 
 #include "src/report/colour_map.hpp"
 
-// Drawing with cairo and pango, without their headers. Units are points of the SVG; y runs down.
+// Drawing with cairo and pango, without their headers. The unit, called a point, is a pixel of the SVG; y
+// runs down.
 
 namespace headtorch::report {
 
