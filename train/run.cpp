@@ -85,7 +85,7 @@ class Run {
       metrics.lr = learning_rate(options_, step);
       metrics.loss = loss.value_or(std::numeric_limits<double>::quiet_NaN());
       metrics.grad_norm = std::numeric_limits<double>::quiet_NaN();
-      if (!loss || std::isfinite(*loss)) metrics.grad_norm = optimizer_.step(metrics.lr, options_.clip);
+      if (loss && std::isfinite(*loss)) metrics.grad_norm = optimizer_.step(metrics.lr, options_.clip);
       metrics.non_finite = loss.has_value() && !(std::isfinite(*loss) && std::isfinite(metrics.grad_norm));
       metrics.clipped = !metrics.non_finite && options_.clip > 0.0 && metrics.grad_norm > options_.clip;
 
