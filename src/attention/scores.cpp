@@ -8,6 +8,8 @@
 namespace headtorch::attention {
 namespace {
 
+constexpr std::int64_t kByDifferences = 2;  // a compute mode of at::cdist: never by matrix products
+
 void check_queries_and_keys(std::string_view where, const at::Tensor& q_BHTE, const at::Tensor& k_BHSE) {
   check_shape(where, "q", q_BHTE.sizes(), {kAnySize, kAnySize, kAnySize, kAnySize});
   check_shape(where, "k", k_BHSE.sizes(), {q_BHTE.size(0), q_BHTE.size(1), kAnySize, q_BHTE.size(3)});
@@ -32,11 +34,9 @@ at::Tensor gaussian_scores(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE,
   check_queries_and_keys("attention.gaussian_scores", q_BHTE, k_BHSE);
   const at::Tensor h_H11 =
       per_head("attention.gaussian_scores", "bandwidth", bandwidth, q_BHTE.size(1), q_BHTE.options());
-  const at::Tensor q_norm_BHT1 = q_BHTE.square().sum(-1, true);
-  const at::Tensor k_norm_BH1S = k_BHSE.square().sum(-1).unsqueeze(-2);
-  const at::Tensor distance2_BHTS =
-      q_norm_BHT1 + k_norm_BH1S - 2.0 * at::matmul(q_BHTE, k_BHSE.transpose(-2, -1));
-  return distance2_BHTS.clamp_min(0.0) / (-2.0 * h_H11.square());
+  // Differences first: |q|^2 + |k|^2 - 2 q.k would lose them when q and k lie far from 0.
+  const at::Tensor distance_BHTS = at::cdist(q_BHTE, k_BHSE, 2.0, kByDifferences);
+  return distance_BHTS.square() / (-2.0 * h_H11.square());
 }
 
 }  // namespace headtorch::attention

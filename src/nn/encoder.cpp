@@ -49,6 +49,7 @@ EncoderImpl::EncoderImpl(const EncoderOptions& options) : options_(options) {
 }
 
 torch::Tensor EncoderImpl::forward(torch::Tensor x_BTD, const Context& context) {
+  check_shape("nn.encoder", "x", x_BTD.sizes(), {kAnySize, kAnySize, options_.layer.attention.d_model});
   HeadProbe* probe = context.probe;
   AttentionCall call{
       context.mask, probe == nullptr ? Keep::kOutput : probe->keep, context.tokens_BT, {}, context.dropout};
