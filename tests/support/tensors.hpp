@@ -13,6 +13,12 @@
 
 namespace headtorch::test {
 
+/// Results are compared to the last bit, which holds at one thread.
+inline const bool kOneThread = [] {
+  at::set_num_threads(1);
+  return true;
+}();
+
 /// Largest difference that counts as equal, relative to the largest expected value (at least 1).
 inline double tolerance(torch::Dtype dtype) {
   if (dtype == torch::kFloat32) return 1e-5;
