@@ -3,16 +3,15 @@
 #include <cairo-svg.h>
 #include <cairo.h>
 #include <fmt/format.h>
-#include <pango/pangocairo.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numbers>
 #include <vector>
 
 #include "src/core/error.hpp"
+#include "src/report/lettering.hpp"
 
 namespace headtorch::report {
 namespace {
@@ -20,18 +19,6 @@ namespace {
 constexpr std::int64_t kMaxPixels = 32767;
 // Above this many rectangles an SVG holds the cells as a picture, which every viewer draws faster.
 constexpr std::size_t kMaxRectangles = 2048;
-
-struct Release {
-  void operator()(cairo_surface_t* p) const { cairo_surface_destroy(p); }
-  void operator()(cairo_t* p) const { cairo_destroy(p); }
-  void operator()(PangoContext* p) const { g_object_unref(p); }
-  void operator()(PangoLayout* p) const { g_object_unref(p); }
-  void operator()(PangoFontDescription* p) const { pango_font_description_free(p); }
-  void operator()(cairo_font_options_t* p) const { cairo_font_options_destroy(p); }
-  void operator()(gchar* p) const { g_free(p); }
-};
-template <typename T>
-using Handle = std::unique_ptr<T, Release>;
 
 cairo_status_t append_bytes(void* closure, const unsigned char* data, unsigned int length) {
   static_cast<std::string*>(closure)->append(reinterpret_cast<const char*>(data), length);
@@ -47,100 +34,23 @@ void check(cairo_status_t status, std::string_view what) {
   }
 }
 
-/// Pango aborts the program when it finds no font, so this is asked first. The generic names are always
-/// listed.
-void require_fonts(PangoFontMap* font_map) {
-  static const bool found = [&] {
-    PangoFontFamily** families = nullptr;
-    int n = 0;
-    pango_font_map_list_families(font_map, &families, &n);
-    constexpr std::array<std::string_view, 4> kGeneric{"Sans", "Serif", "Monospace", "System-ui"};
-    const bool any = std::any_of(families, families + n, [&](PangoFontFamily* family) {
-      return std::ranges::find(kGeneric, std::string_view(pango_font_family_get_name(family))) ==
-             kGeneric.end();
-    });
-    g_free(families);
-    return any;
-  }();
-  if (!found) {
-    throw Error(ExitCode::kSetupIncomplete, "picture",
-                "no font is installed, expected one: apt-get install fonts-dejavu-core");
-  }
-}
-
-void write_text(PangoLayout* layout, std::string_view text) {
-  pango_layout_set_text(layout, text.data(), static_cast<int>(text.size()));
-}
-
-/// Code points without a glyph in any font, spelled out.
-std::string spelled_out(PangoLayout* layout, std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const auto bytes = static_cast<std::size_t>(g_utf8_skip[static_cast<unsigned char>(text.front())]);
-    const std::string_view character = text.substr(0, bytes);
-    write_text(layout, character);
-    result += pango_layout_get_unknown_glyphs_count(layout) == 0
-                  ? std::string(character)
-                  : fmt::format("U+{:04X}", g_utf8_get_char(character.data()));
-    text.remove_prefix(character.size());
-  }
-  return result;
-}
-
-Handle<PangoLayout> make_layout(std::string_view text, const TextStyle& style) {
-  PangoFontMap* font_map = pango_cairo_font_map_get_default();
-  require_fonts(font_map);
-  const Handle<PangoContext> context(pango_font_map_create_context(font_map));
-  const Handle<cairo_font_options_t> options(cairo_font_options_create());
-  cairo_font_options_set_antialias(options.get(), CAIRO_ANTIALIAS_GRAY);
-  cairo_font_options_set_hint_style(options.get(), CAIRO_HINT_STYLE_NONE);
-  cairo_font_options_set_hint_metrics(options.get(), CAIRO_HINT_METRICS_OFF);
-  pango_cairo_context_set_font_options(context.get(), options.get());
-  pango_context_set_round_glyph_positions(context.get(), FALSE);
-  pango_context_set_base_dir(context.get(), PANGO_DIRECTION_LTR);
-  Handle<PangoLayout> layout(pango_layout_new(context.get()));
-  const Handle<PangoFontDescription> font(pango_font_description_from_string("DejaVu Sans, Sans"));
-  pango_font_description_set_absolute_size(font.get(), style.size * PANGO_SCALE);
-  pango_font_description_set_weight(font.get(),
-                                    style.weight == Weight::kBold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
-  pango_layout_set_font_description(layout.get(), font.get());
-  pango_layout_set_single_paragraph_mode(layout.get(), TRUE);
-  write_text(layout.get(), text);
-  if (pango_layout_get_unknown_glyphs_count(layout.get()) > 0) {
-    write_text(layout.get(), spelled_out(layout.get(), text));
-  }
-  return layout;
-}
-
-Extent extent_of(PangoLayout* layout) {
-  int width = 0, height = 0;
-  pango_layout_get_size(layout, &width, &height);
-  return {width / static_cast<double>(PANGO_SCALE), height / static_cast<double>(PANGO_SCALE)};
-}
-
-/// cairo numbers surfaces and images through the whole life of the process; here they start at 1 in every
-/// file.
+/// cairo numbers surfaces and images through the whole life of the process; here the names that are letters
+/// and a number are numbered from 1 in every file.
 std::string renumbered(std::string_view svg) {
-  static constexpr std::array<std::string_view, 3> kNames{"surface", "image", "source-"};
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz-", kDigits = "0123456789";
   std::map<std::string, std::size_t, std::less<>> numbers;
   std::string result;
   result.reserve(svg.size());
-  while (!svg.empty()) {
-    const std::size_t quote = svg.find_first_of("\"#");
-    if (quote == std::string_view::npos) {
-      break;
-    }
-    result += svg.substr(0, quote + 1);
-    svg.remove_prefix(quote + 1);
-    for (const std::string_view name : kNames) {
-      const std::size_t end = std::min(svg.find_first_not_of("0123456789", name.size()), svg.size());
-      if (svg.starts_with(name) && end > name.size() && (svg[end] == '"' || svg[end] == ')')) {
-        const std::size_t number =
-            numbers.try_emplace(std::string(svg.substr(0, end)), numbers.size() + 1).first->second;
-        result += fmt::format("{}{}", name, number);
-        svg.remove_prefix(end);
-        break;
-      }
+  for (std::size_t start = svg.find_first_of("\"#"); start != std::string_view::npos;
+       start = svg.find_first_of("\"#")) {
+    result += svg.substr(0, start + 1);
+    svg.remove_prefix(start + 1);
+    const std::size_t name = std::min(svg.find_first_not_of(kLetters), svg.size());
+    const std::size_t end = std::min(svg.find_first_not_of(kDigits, name), svg.size());
+    if (name > 0 && end > name && end < svg.size() && (svg[end] == '"' || svg[end] == ')')) {
+      const auto entry = numbers.try_emplace(std::string(svg.substr(0, end)), numbers.size() + 1).first;
+      result += fmt::format("{}{}", svg.substr(0, name), entry->second);
+      svg.remove_prefix(end);
     }
   }
   return result.append(svg);
@@ -171,10 +81,6 @@ std::string png_bytes(cairo_surface_t* surface) {
 }
 
 }  // namespace
-
-Extent measure(std::string_view text, const TextStyle& style) {
-  return extent_of(make_layout(text, style).get());
-}
 
 struct Canvas::State {
   Format format = Format::kPng;

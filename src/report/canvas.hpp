@@ -39,8 +39,8 @@ struct TextStyle {
   Rgb colour{0x22, 0x22, 0x22};
 };
 
-/// Size of a line of text. Scales with the font's size; hinting is off, so it is the same in PNG and SVG.
-/// Code points for which no font is installed are written as "U+4E2D".
+/// Size of a line of valid UTF-8. Scales with the font's size; hinting is off, so it is the same in PNG and
+/// SVG. Code points for which no font is installed are written as "U+4E2D".
 /// @throws Error(kSetupIncomplete) when no font at all is installed.
 Extent measure(std::string_view text, const TextStyle& style);
 
