@@ -16,6 +16,7 @@
 #include "src/cli/output.hpp"
 #include "src/cli/verbs.hpp"
 #include "src/core/log.hpp"
+#include "src/report/text.hpp"
 #include "train/settings/nearest.hpp"
 
 namespace headtorch::cli {
@@ -134,7 +135,7 @@ bool is_out_of_memory(std::string_view message) {
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
 ExitCode report_error(ExitCode code, const std::string& line) {
-  fmt::print(stderr, "{}\n", line);
+  fmt::print(stderr, "{}\n", report::visible(line));  // arguments and files may hold any bytes
   return code;
 }
 

@@ -67,8 +67,8 @@ void read_tokens(const std::string& text, const fs::path& path, AttentionMaps& m
     const auto document = nlohmann::json::parse(text);
     document.at("task").get_to(maps.task);
     document.at("tokens").get_to(maps.tokens);
-  } catch (const nlohmann::json::exception& error) {
-    throw DataError(path.string(), fmt::format("is damaged: {}", error.what()));
+  } catch (const nlohmann::json::exception&) {
+    throw DataError(path.string(), "is damaged: expected a JSON document with task and tokens");
   }
 }
 
