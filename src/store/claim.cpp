@@ -58,26 +58,39 @@ void remove_files(const fs::path& folder, const std::vector<std::string_view>& p
   fs::remove(folder, not_empty);
 }
 
-void remove_step_folders(const fs::path& folder, const std::vector<std::string_view>& prefixes) {
+/// The same in each folder of `folder` whose name starts so (a leading dot, of an unfinished one, does not
+/// count).
+void remove_files_below(const fs::path& folder, std::string_view start,
+                        const std::vector<std::string_view>& prefixes) {
   if (!has_real_folder(folder)) return;
   for (const fs::path& path : entries_of(folder)) {
     const std::string name = path.filename().string();
-    if (name.starts_with("step-") || name.starts_with(".step-")) remove_files(path, prefixes);
+    if (name.starts_with(start) || name.starts_with("." + std::string(start))) remove_files(path, prefixes);
   }
   std::error_code not_empty;
   fs::remove(folder, not_empty);
 }
 
+/// A file that a run keeps in its own folder, or what a killed write left of it.
+bool is_run_file(std::string_view name) {
+  for (const std::string file : {"config.toml", "metrics.jsonl", "report.html", "result.json"}) {
+    if (name == file || name.starts_with(file + ".tmp-")) return true;
+  }
+  return name.starts_with("events.out.tfevents.");
+}
+
 /// config.toml goes last: until then the folder can be recognised, and emptied again, as a run.
 void remove_run_files(const fs::path& run) {
-  remove_step_folders(run / "checkpoints", {"model.safetensors", "trainer.safetensors", "manifest.json"});
-  remove_step_folders(run / "attention", {"layer-", "tokens.json"});
+  remove_files_below(run / "checkpoints", "step-",
+                     {"model.safetensors", "trainer.safetensors", "manifest.json"});
+  remove_files_below(run / "attention", "step-", {"layer-", "tokens.json"});
+  remove_files_below(run / "heatmaps", "", {"layer-"});
   remove_files(run / "heatmaps", {"layer-"});
   for (const fs::path& path : entries_of(run)) {
-    if (path.filename().string().starts_with("events.out.tfevents.")) remove_file(path);
+    const std::string name = path.filename().string();
+    if (is_run_file(name) && name != kConfigFile) remove_file(path);
   }
-  for (const char* name : {"metrics.jsonl", "report.html", "result.json", kConfigFile})
-    remove_file(run / name);
+  remove_file(run / kConfigFile);
 }
 
 }  // namespace

@@ -56,10 +56,11 @@ TextTask::TextTask(const TaskOptions& options, std::uint64_t seed) : seed_(seed)
                     "at least {} in each",
                     n, n_train_, n - n_train_, seq_len, seq_len + 1));
   }
-  symbols_ = text;
-  std::sort(symbols_.begin(), symbols_.end());
-  symbols_.erase(std::unique(symbols_.begin(), symbols_.end()), symbols_.end());
-  symbols_.shrink_to_fit();
+  std::vector<bool> occurs(0x110000, false);
+  for (const char32_t character : text) occurs[character] = true;
+  for (char32_t character = 0; character < occurs.size(); ++character) {
+    if (occurs[character]) symbols_ += character;
+  }
   text_.reserve(text.size());
   for (const char32_t character : text) text_.push_back(*find_symbol(symbols_, character));
 

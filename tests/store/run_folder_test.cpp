@@ -117,13 +117,16 @@ TEST_F(RunFolderTest, overwriting_removes_the_files_of_a_run_and_nothing_else) {
     run.write("events.out.tfevents.1.host", "");
     run.write("heatmaps/layer-0.png", "");
     run.write("heatmaps/layer-0-head-1.svg", "");
+    run.write("heatmaps/step-00000010/layer-0.png", "");
+    run.write("heatmaps/input-log/layer-0.csv", "");
     run.write("attention/step-00000010/layer-0.npy", "");
     run.write("attention/step-00000010/tokens.json", "");
     run.write_checkpoint(10, {{"model.safetensors", "w"}, {"trainer.safetensors", "t"}});
   }
   folder_.file("run/checkpoints/.step-00000020-1-0/model.safetensors.tmp-1-1", "cut short by SIGKILL");
   EXPECT_TRUE(test::fails([] { create("run"); }, ExitCode::kCannotCreate));
-  EXPECT_EQ(tree("run").size(), 19);
+  folder_.file("run/result.json.tmp-1-1", "cut short by SIGKILL");
+  EXPECT_EQ(tree("run").size(), 24);
 
   for (const char* mine : {"run/notes.txt", "run/heatmaps/mine.png", "run/attention/mine/layer-0.npy"})
     folder_.file(mine, "mine");
