@@ -120,7 +120,7 @@ void add_comparison_verb(CLI::App& program, Action& action, const ComparisonVerb
   verb->add_option("--seeds", flags->seeds, "Trainings of each model; from 4 on there is an interval (4)")
       ->type_name("N");
   verb->add_option("--bandwidth", flags->bandwidths,
-                   "Bandwidths to try in place of the usual grid, such as 0.5,1,2")
+                   "Bandwidths of the generic kernels to try in place of the usual ones, such as 0.5,1,2")
       ->type_name("LIST");
   verb->add_flag("--json", flags->json, "One JSON document on standard output");
   verb->add_flag("--quiet", flags->quiet, "No progress and no notes");

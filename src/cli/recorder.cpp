@@ -43,6 +43,9 @@ train::RunObserver Recorder::observer() {
   observer.on_evaluation = [this](std::int64_t step, const train::Evaluation& evaluation,
                                   double wall_seconds) {
     add_line(evaluation_line(step, evaluation, wall_seconds));
+    progress_.line(fmt::format("validation after {}: loss {}, {} % of tokens right",
+                               report::counted(step, "step"), report::readable(evaluation.loss, 3),
+                               report::readable(100.0 * evaluation.token_accuracy)));
   };
   observer.on_attention = [this](const AttentionMaps& maps) {
     store_attention(folder(), maps);

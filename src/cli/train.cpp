@@ -46,6 +46,7 @@ std::vector<std::string> notes_on(const train::RunConfig& config, const tasks::T
 std::string percent(double share) { return report::readable(100.0 * share, 4) + " %"; }
 
 std::string test_summary(const train::RunConfig& config, const train::Evaluation& test) {
+  if (test.n == 0) return "stopped before the test";
   if (config.task.name == "text") {
     return fmt::format(
         "{} nats a character over {} characters of the validation part ({} of them guessed right)",
