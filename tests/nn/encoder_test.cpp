@@ -20,7 +20,6 @@ struct Sizes {
   std::int64_t d_model = 6, n_heads = 2, n_layers = 2, d_ff = 10;
   double dropout = 0.0;
   NormPlace norm = NormPlace::kPre;
-  Score score = Score::kDot;
 };
 
 EncoderOptions options(const Sizes& s) {
@@ -29,7 +28,6 @@ EncoderOptions options(const Sizes& s) {
   o.layer.attention.d_model = s.d_model;
   o.layer.attention.n_heads = s.n_heads;
   o.layer.attention.attention.attention_dropout = s.dropout;
-  o.layer.attention.attention.score = s.score;
   o.layer.d_ff = s.d_ff;
   o.layer.dropout = s.dropout;
   o.layer.norm = s.norm;
