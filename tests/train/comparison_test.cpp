@@ -136,7 +136,7 @@ TEST(Comparison, ChoosesOnOneSeedAndReportsOnOthers) {
     } else {
       EXPECT_GE(train.seed, 8);
       EXPECT_LE(train.seed, 11);
-      EXPECT_EQ(asked.n_test, 10000);
+      EXPECT_EQ(asked.n_test, 2000);
       EXPECT_EQ(train.steps, config.train.steps);
       ++n_reported;
     }
@@ -236,7 +236,7 @@ TEST(Comparison, BaselineTrainsNothingLearned) {
 
 TEST(Comparison, TextIsComparedByLoss) {
   const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "comparison_text.txt";
-  std::ofstream(file) << std::string(4000, 'a') + std::string(4000, 'b');
+  std::ofstream(file) << std::string(50000, 'a') + std::string(50000, 'b');
   FakeTrainer trainer([](const RunConfig& config) {
     const double noise = 0.01 * static_cast<double>(config.train.seed % 2);
     return both((config.model.attention.score == nn::Score::kSelf  ? 2.5
@@ -246,12 +246,14 @@ TEST(Comparison, TextIsComparedByLoss) {
   });
   RunConfig config = default_config("text");
   config.task.file = file.string();
+  config.task.seq_len = 4;
   const Comparison comparison = compare(config, options_with(trainer), {});
   EXPECT_EQ(comparison.metric.name, "loss");
   EXPECT_FALSE(comparison.metric.best_possible);
   EXPECT_EQ(comparison.verdict.outcome, 8);
   EXPECT_THAT(comparison.verdict.verdict, HasSubstr("nats a character"));
   EXPECT_LE(comparison.screened.size(), 10U);
+  EXPECT_GT(trainer.asked().back().n_test, 2000);  // all of it
   std::filesystem::remove(file);
 }
 
