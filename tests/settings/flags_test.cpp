@@ -73,6 +73,13 @@ TEST(Flags, a_value_that_is_not_allowed_is_bad_configuration) {
   EXPECT_EQ(code_of("bandwidth", "1,0"), ExitCode::kBadConfig);
 }
 
+TEST(Flags, a_kernel_list_has_at_most_64_values) {
+  std::string values = "1";
+  for (int i = 1; i < 64; ++i) values += ",1";
+  EXPECT_EQ(code_of("bandwidth", values), ExitCode::kDone);
+  EXPECT_EQ(code_of("bandwidth", values + ",1"), ExitCode::kBadConfig);
+}
+
 TEST(Flags, the_message_shows_the_flag_as_typed) {
   try {
     with("min_lr", "-1");
