@@ -34,7 +34,7 @@ size_so_far() {
 }
 
 draw() {
-  local label=$1 log=$2 began=$SECONDS shown=$SECONDS line='' last='' part='' code=0 text columns
+  local label=$1 log=$2 began=$SECONDS shown=$SECONDS line='' last='' left='' part='' code=0 text columns
   columns=$(tput cols 2>/dev/null || echo 80)
   : >"$log"
   while true; do
@@ -44,6 +44,7 @@ draw() {
     if ((code == 0)); then
       printf '%s\n' "$line" >>"$log"
       last=$line line=''
+      left=$(time_left "$last" $((SECONDS - began)))
     elif ((code <= 128)); then
       printf '%s' "$line" >>"$log"
       break
@@ -51,7 +52,7 @@ draw() {
     ((SECONDS > shown)) || continue
     [[ -t 2 ]] || ((SECONDS >= shown + 10)) || continue
     shown=$SECONDS
-    text="[setup] $label, $((SECONDS - began)) s$(time_left "$last" $((SECONDS - began)))$(size_so_far): $last"
+    text="[setup] $label, $((SECONDS - began)) s$left$(size_so_far): $last"
     if [[ -t 2 ]]; then
       printf '\r\033[K%s' "${text:0:columns-1}" >&2
     else
