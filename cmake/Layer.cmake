@@ -12,6 +12,10 @@ add_library(headtorch_compile_settings INTERFACE)
 target_compile_features(headtorch_compile_settings INTERFACE cxx_std_20)
 target_compile_options(
   headtorch_compile_settings INTERFACE -Wall -Wextra -Wshadow -Wconversion $<$<BOOL:${HEADTORCH_WARNINGS_AS_ERRORS}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # A false alarm of g++ 12 about std::string's own copies: gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
+  target_compile_options(headtorch_compile_settings INTERFACE -Wno-restrict)
+endif()
 if(HEADTORCH_SANITIZE)
   target_compile_options(headtorch_compile_settings INTERFACE -fsanitize=${HEADTORCH_SANITIZE} -fno-sanitize-recover=all
                                                       -fno-omit-frame-pointer)
