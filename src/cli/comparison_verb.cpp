@@ -83,7 +83,9 @@ std::string summary(const train::RunConfig& config, std::int64_t n_seeds,
                   metric.unit.empty() ? "" : ", " + metric.unit, report::counted(n_seeds, "seed"),
                   report::counted(config.train.steps, "step"));
   text += table(comparison);
-  return text + fmt::format("\n{}\n{}\n", comparison.verdict.verdict, comparison.verdict.reason);
+  text += fmt::format("\n{}\n\n{}\n", comparison.verdict.reason, comparison.verdict.verdict);
+  const std::string file = config.task.file.empty() ? "" : " --file " + config.task.file;
+  return text + fmt::format("\nNext: {} train {}{}\n", command_name(), config.task.name, file);
 }
 
 ExitCode run_comparison(const ComparisonFlags& flags, train::Rows rows) {

@@ -220,6 +220,9 @@ class Compare(ProgramTest):
         self.assertIn("generic kernel", out)
         self.assertIn("shaped kernel", out)
         self.assertIn("learned", out)
+        verdict, blank, following = out.splitlines()[-3:]
+        self.assertTrue(verdict.endswith("."))
+        self.assertTrue(following.startswith("Next: "))
 
     def test_baseline_has_fixed_kernels_alone(self):
         document = self.json_of("baseline", "copy", *self.BUDGET, "--bandwidth", "0.5,2")
