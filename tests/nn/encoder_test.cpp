@@ -58,7 +58,9 @@ HeadProbe gates(const Tensor& gates_LH) {
 // ---- reference values
 
 TEST(Encoder, equals_pythons_nn_TransformerEncoder) {
-  for (const auto& g : test::golden("torch_encoder.json")["cases"]) {
+  const auto file = test::golden("torch_encoder.json");
+  ASSERT_EQ(file["cases"].size(), 2U);
+  for (const auto& g : file["cases"]) {
     for (const torch::Dtype dtype : {torch::kFloat64, torch::kFloat32}) {
       EncoderOptions o =
           options({.d_model = 8, .n_heads = g["heads"], .n_layers = g["layers"], .d_ff = g["d_ff"]});
