@@ -22,7 +22,7 @@ struct ModelOptions {
   nn::Activation activation = nn::Activation::kGelu;
   nn::Init init = nn::Init::kXavier;
   double qk_gain = 1.0;  ///< factor on the initial query and key weights
-  nn::ScoreOptions attention;
+  nn::ScoreOptions attention = {};
 };
 
 /// What the task adds.

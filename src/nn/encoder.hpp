@@ -15,9 +15,9 @@
 namespace headtorch::nn {
 
 struct EncoderLayerOptions {
-  MultiHeadAttentionOptions attention;  ///< d_model, heads, bias, init, scores
-  std::int64_t d_ff = 256;              ///< 0: attention only
-  double dropout = 0.1;                 ///< on both residual branches and inside the feed-forward
+  MultiHeadAttentionOptions attention = {};  ///< d_model, heads, bias, init, scores
+  std::int64_t d_ff = 256;                   ///< 0: attention only
+  double dropout = 0.1;                      ///< on both residual branches and inside the feed-forward
   NormPlace norm = NormPlace::kPre;
   double norm_eps = 1e-5;
   Activation activation = Activation::kGelu;

@@ -18,7 +18,7 @@ struct MultiHeadAttentionOptions {
   bool bias = true;           ///< on the four projections
   Init init = Init::kXavier;
   double qk_gain = 1.0;  ///< factor on the initial query and key weights
-  ScoreOptions attention;
+  ScoreOptions attention = {};
 };
 
 /// What forward keeps. Asking for the pattern costs B*H*T*S floats and changes no output.
@@ -26,10 +26,10 @@ enum class Keep { kOutput, kPattern };
 
 /// What one call is told besides its input.
 struct AttentionCall {
-  attention::Mask mask;
+  attention::Mask mask = {};
   Keep keep = Keep::kOutput;
-  torch::Tensor tokens_BT;  ///< int64; needed under Score::kSameToken only
-  torch::Tensor gates_H;    ///< [H] factor on each head's output before they are merged; undefined: all on
+  torch::Tensor tokens_BT = {};  ///< int64; needed under Score::kSameToken only
+  torch::Tensor gates_H = {};  ///< [H] factor on each head's output before they are merged; undefined: all on
   DropoutStream* dropout = nullptr;  ///< null: torch's generator
 };
 

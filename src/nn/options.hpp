@@ -35,7 +35,7 @@ struct Scale {
 /// What MultiHeadAttention compares and how. The three kernel lists hold one value, or one a head.
 struct ScoreOptions {
   Score score = Score::kDot;
-  Scale scale;
+  Scale scale = {};
   std::vector<double> bandwidth = {1.0};      ///< in positions; under kUntrainedGaussian in units of x
   std::vector<double> kernel_slope = {1.0};   ///< 1 relative, -1 mirrored, 0 absolute
   std::vector<double> kernel_offset = {0.0};  ///< in positions
