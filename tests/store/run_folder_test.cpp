@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "src/store/manifest.hpp"
@@ -263,11 +264,17 @@ TEST_F(RunFolderTest, damage_in_a_manifest_never_gives_other_bytes) {
   }
   EXPECT_GT(refused, 200);
   for (const char* odd :
-       {"", "[]", "null", "{}", R"({"format":2,"step":3,"files":{}})", R"({"format":1,"step":4,"files":{}})",
-        R"({"format":1,"step":3,"files":[]})", R"({"format":1,"step":3,"files":{"model.safetensors":1}})",
+       {"", "[]", "null", "{}", R"({"format":1,"step":3,"files":[]})",
+        R"({"format":1,"step":3,"files":{"model.safetensors":1}})",
         R"({"format":1,"step":3,"files":{"model.safetensors":{"bytes":"7","xxh3":"a"}}})"}) {
     folder_.file(path, odd);
     EXPECT_TRUE(test::fails(read, ExitCode::kBadData, HasSubstr("manifest.json"))) << odd;
+  }
+  for (const auto& [key, message] : {std::pair("format", "format 99"), std::pair("step", "step 99")}) {
+    auto other = nlohmann::json::parse(good);  // right in everything else
+    other[key] = 99;
+    folder_.file(path, other.dump());
+    EXPECT_TRUE(test::fails(read, ExitCode::kBadData, HasSubstr(message)));
   }
   fs::remove(path);
   EXPECT_TRUE(test::fails(read, ExitCode::kInputMissing, HasSubstr("manifest.json")));
