@@ -34,6 +34,7 @@ PositionalEncodingImpl::PositionalEncodingImpl(const PositionalEncodingOptions& 
 torch::Tensor PositionalEncodingImpl::forward(const torch::Tensor& x_BTD, std::int64_t first) {
   constexpr std::string_view kWhere = "nn.positional_encoding";
   check_shape(kWhere, "x", x_BTD.sizes(), {kAnySize, kAnySize, options_.d_model});
+  if (first < 0) throw ShapeError(kWhere, fmt::format("the first position is {}, expected 0 or more", first));
   const std::int64_t length = x_BTD.size(1);
   torch::Tensor y_BTD = x_BTD;
   switch (options_.position) {

@@ -26,8 +26,8 @@ class PositionalEncodingImpl : public torch::nn::Module {
  public:
   explicit PositionalEncodingImpl(const PositionalEncodingOptions& options);
   /// @param x_BTD  @param first position of the first token.
-  /// @throws ShapeError unless the last size is D, and when a learned table is too short (naming both
-  /// numbers).
+  /// @throws ShapeError unless the last size is D and first >= 0, and when a learned table is too short
+  /// (naming both numbers).
   torch::Tensor forward(const torch::Tensor& x_BTD, std::int64_t first = 0);
 
  private:

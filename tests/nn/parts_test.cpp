@@ -97,6 +97,7 @@ TEST(PositionalEncoding, G12_an_input_past_the_table_is_refused_naming_both) {
   EXPECT_THAT([&] { with(20, 0); }, testing::ThrowsMessage<ShapeError>(
                                         testing::AllOf(testing::HasSubstr("20"), testing::HasSubstr("16"))));
   EXPECT_THROW(with(1, 16), ShapeError);
+  EXPECT_THROW(with(1, -1), ShapeError);
   EXPECT_EQ(with(16, 0).size(1), 16);
   EXPECT_EQ(with(1, 15).size(1), 1);
   EXPECT_EQ(with(1, 0).size(1), 1);
