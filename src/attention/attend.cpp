@@ -25,11 +25,11 @@ FusedMask fused_mask(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE, const M
 }  // namespace
 
 Attended attend_explicit(const at::Tensor& scores, const at::Tensor& v_BHSV, const at::Tensor& visible,
-                         const WeightDropout& dropout) {
+                         const WeightEdit& edit) {
   check_shape("attention.attend_explicit", "v", v_BHSV.sizes(),
               {kAnySize, kAnySize, scores.size(-1), kAnySize});
   const at::Tensor pattern = masked_softmax(scores, visible);
-  return {at::matmul(dropout ? dropout(pattern) : pattern, v_BHSV), pattern};
+  return {at::matmul(edit ? edit(pattern) : pattern, v_BHSV), pattern};
 }
 
 at::Tensor attend_fused(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE, const at::Tensor& v_BHSV,

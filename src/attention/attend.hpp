@@ -16,12 +16,12 @@ struct Attended {
 };
 
 /// Applied to the weights between the softmax and the product with the values; empty: nothing.
-using WeightDropout = std::function<at::Tensor(const at::Tensor&)>;
+using WeightEdit = std::function<at::Tensor(const at::Tensor&)>;
 
-/// y = dropout(softmax(scores among visible keys)) v: the readable path, which every other is held to.
+/// y = edit(softmax(scores among visible keys)) v: the readable path, which every other is held to.
 /// @param scores broadcastable to [B, H, T, S].  @param v_BHSV.  @param visible as for masked_softmax.
 Attended attend_explicit(const at::Tensor& scores, const at::Tensor& v_BHSV, const at::Tensor& visible,
-                         const WeightDropout& dropout = {});
+                         const WeightEdit& edit = {});
 
 /// The same for scaled dot products, without dropout and without ever holding the weights: LibTorch's
 /// scaled_dot_product_attention.  @throws ShapeError as scaled_dot_scores.

@@ -25,7 +25,10 @@ struct AttentionMaps {
   std::string task;
   std::int64_t step = 0;                         ///< optimizer steps taken
   std::vector<std::vector<std::string>> tokens;  ///< [samples][position], as shown to people
-  std::vector<LayerWeights> layers;              ///< from the input upwards
+  std::vector<std::vector<std::int64_t>> ids;    ///< [samples][position]: equal tokens have equal ids
+  bool causal = false;                           ///< no query sees a key after it
+  std::vector<std::int64_t> lengths;  ///< [samples], positions before the padding; empty: no padding
+  std::vector<LayerWeights> layers;   ///< from the input upwards
 };
 
 }  // namespace headtorch

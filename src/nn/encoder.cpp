@@ -11,6 +11,11 @@ torch::nn::LayerNorm make_norm(const EncoderLayerOptions& options) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.attention.d_model}).eps(options.norm_eps));
 }
 
+Edit for_layer(const LayerEdit& edit, std::int64_t layer) {
+  if (!edit) return {};
+  return [&edit, layer](const torch::Tensor& tensor) { return edit(layer, tensor); };
+}
+
 }  // namespace
 
 EncoderLayerImpl::EncoderLayerImpl(const EncoderLayerOptions& options) : options_(options) {
@@ -51,8 +56,10 @@ EncoderImpl::EncoderImpl(const EncoderOptions& options) : options_(options) {
 torch::Tensor EncoderImpl::forward(torch::Tensor x_BTD, const Context& context) {
   check_shape("nn.encoder", "x", x_BTD.sizes(), {kAnySize, kAnySize, options_.layer.attention.d_model});
   HeadProbe* probe = context.probe;
-  AttentionCall call{
-      context.mask, probe == nullptr ? Keep::kOutput : probe->keep, context.tokens_BT, {}, context.dropout};
+  AttentionCall call{.mask = context.mask,
+                     .keep = probe == nullptr ? Keep::kOutput : probe->keep,
+                     .tokens_BT = context.tokens_BT,
+                     .dropout = context.dropout};
   const bool gated = probe != nullptr && probe->gates_LH.defined();
   if (gated) {
     check_shape("nn.encoder", "gates", probe->gates_LH.sizes(),
@@ -61,6 +68,10 @@ torch::Tensor EncoderImpl::forward(torch::Tensor x_BTD, const Context& context) 
   if (probe != nullptr) probe->patterns.clear();
   for (std::int64_t index = 0; index < options_.n_layers; ++index) {
     if (gated) call.gates_H = probe->gates_LH[index];
+    if (probe != nullptr) {
+      call.edit_pattern = for_layer(probe->edit_pattern, index);
+      call.edit_heads = for_layer(probe->edit_heads, index);
+    }
     MultiHeadAttentionResult result = layer(index).forward(x_BTD, call);
     x_BTD = std::move(result.y);
     if (call.keep == Keep::kPattern) probe->patterns.push_back(std::move(result.pattern));

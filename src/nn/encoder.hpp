@@ -40,10 +40,15 @@ class EncoderLayerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(EncoderLayer);
 
-/// Looks into one forward pass, or switches heads off in it.
+/// As Edit, told the layer.
+using LayerEdit = std::function<torch::Tensor(std::int64_t layer, const torch::Tensor&)>;
+
+/// Looks into one forward pass, or changes heads in it.
 struct HeadProbe {
   Keep keep = Keep::kPattern;
   torch::Tensor gates_LH;  ///< [L, H] factor on each head's output; undefined: all on
+  LayerEdit edit_pattern;  ///< weights [B, H, T, T] before dropout, on the graph; rules the fused path out
+  LayerEdit edit_heads;    ///< heads' outputs [B, H, T, E] before gates and merging
   std::vector<torch::Tensor>
       patterns;  ///< filled under kPattern: a [B, H, T, T] for each layer, from the input up
 };

@@ -63,7 +63,7 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
   const Projected projected = project(x_BTD, memory_BSD);
   MultiHeadAttentionResult result;
   torch::Tensor heads_BHTE;
-  if (is_fused()) {
+  if (is_fused() && !call.edit_pattern) {
     heads_BHTE =
         attention::attend_fused(projected.q_BHTE, projected.k_BHSE, projected.v_BHSE, call.mask, scale_);
     if (call.keep == Keep::kPattern) {
@@ -83,18 +83,25 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
       visible_BHTS =
           attention::combine(visible_BHTS, kept(scores_BHTS, options_.attention.score_dropout, call.dropout));
     }
-    attention::WeightDropout weight_dropout;
-    if (drops) {
-      weight_dropout = [&](const torch::Tensor& pattern) {
-        return dropout(pattern, options_.attention.attention_dropout, true, call.dropout);
-      };
-    }
-    const attention::Attended attended =
-        attention::attend_explicit(scores_BHTS, projected.v_BHSE, visible_BHTS, weight_dropout);
-    heads_BHTE = attended.y;
+    torch::Tensor edited_BHTS;
+    const attention::WeightEdit edit = [&](const torch::Tensor& pattern) {
+      edited_BHTS = pattern;
+      if (call.edit_pattern) {
+        edited_BHTS = call.edit_pattern(pattern.expand({batch, options_.n_heads, queries, keys}));
+        check_shape(kWhere, "edited pattern", edited_BHTS.sizes(), {batch, options_.n_heads, queries, keys});
+      }
+      return drops ? dropout(edited_BHTS, options_.attention.attention_dropout, true, call.dropout)
+                   : edited_BHTS;
+    };
+    heads_BHTE = attention::attend_explicit(scores_BHTS, projected.v_BHSE, visible_BHTS, edit).y;
     if (call.keep == Keep::kPattern) {
-      result.pattern = attended.pattern.expand({batch, options_.n_heads, queries, keys});
+      result.pattern = edited_BHTS.expand({batch, options_.n_heads, queries, keys});
     }
+  }
+  if (call.edit_heads) {
+    const auto shape = heads_BHTE.sizes().vec();
+    heads_BHTE = call.edit_heads(heads_BHTE);
+    check_shape(kWhere, "edited heads", heads_BHTE.sizes(), {shape[0], shape[1], shape[2], shape[3]});
   }
   if (call.gates_H.defined()) heads_BHTE = heads_BHTE * call.gates_H.view({-1, 1, 1});
   result.y = out_proj_->forward(merge_heads(heads_BHTE));

@@ -4,6 +4,8 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
 
+#include <functional>
+
 #include "src/attention/attend.hpp"
 #include "src/nn/dropout.hpp"
 #include "src/nn/options.hpp"
@@ -24,6 +26,9 @@ struct MultiHeadAttentionOptions {
 /// What forward keeps. Asking for the pattern costs B*H*T*S floats and changes no output.
 enum class Keep { kOutput, kPattern };
 
+/// Takes a tensor of a forward pass and gives what the pass goes on with: the same one when it only looks.
+using Edit = std::function<torch::Tensor(const torch::Tensor&)>;
+
 /// What one call is told besides its input.
 struct AttentionCall {
   attention::Mask mask = {};
@@ -31,11 +36,13 @@ struct AttentionCall {
   torch::Tensor tokens_BT = {};  ///< int64; needed under Score::kSameToken only
   torch::Tensor gates_H = {};  ///< [H] factor on each head's output before they are merged; undefined: all on
   DropoutStream* dropout = nullptr;  ///< null: torch's generator
+  Edit edit_pattern = {};  ///< weights [B, H, T, S] before dropout, on the graph; rules the fused path out
+  Edit edit_heads = {};    ///< heads' outputs [B, H, T, E] before gates and merging
 };
 
 struct MultiHeadAttentionResult {
   torch::Tensor y;        ///< [B, T, D]
-  torch::Tensor pattern;  ///< [B, H, T, S], before dropout; undefined under kOutput
+  torch::Tensor pattern;  ///< [B, H, T, S], before dropout, as edited; undefined under kOutput
 };
 
 /// y = concat_h(gate_h softmax(score(q, k) + mask) v) W_out + b_out, with q = x W_q and k, v from the memory.
