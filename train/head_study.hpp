@@ -10,20 +10,21 @@
 namespace headtorch::train {
 
 struct HeadStudyOptions {
-  std::int64_t n_fit = 128, n_judge = 128;  ///< validation examples that kernels are fitted and judged on
-  bool kernel_by_row = false;               ///< also a Gaussian of its own for each row
+  std::int64_t n_fit = 128;    ///< validation examples on which kernels are fitted
+  std::int64_t n_judge = 128;  ///< test examples on which they are judged
+  bool kernel_by_row = false;  ///< also a Gaussian of its own for each row
 };
 
 /// What the heads do, and what is lost when each is replaced by its nearest kernel.
 struct HeadStudy {
-  std::int64_t step = 0;  ///< optimizer steps taken
-  std::int64_t n_fit = 0,
-               n_judge = 0;  ///< examples used: fewer when sequences are long or the split is small
+  std::int64_t step = 0;                 ///< optimizer steps taken
+  std::int64_t n_fit = 0, n_judge = 0;   ///< used: fewer when sequences are long or the split is small
   std::vector<probe::HeadReport> heads;  ///< by layer and head
-  Evaluation base, replaced;  ///< the model as it is, and with every head replaced, on the judged examples
+  Evaluation base;                       ///< the model as it is, on up to 512 test examples
+  Evaluation replaced;                   ///< with every head replaced, on the same
 };
 
-/// Studies a stored model on validation examples; rows are weighted by their importance, the induction score
+/// Studies a stored model on held-out examples; rows are weighted by their importance, the induction score
 /// is taken on random tokens repeated.  `model` is a checkpoint's model.safetensors.
 /// @throws DataError naming the tensor when the file does not fit the config.
 HeadStudy study_heads(const RunConfig& config, const tasks::Task& task, std::string_view model,

@@ -22,6 +22,8 @@ AttentionMaps record(models::MiniTransformer model, const tasks::Task& task,
   AttentionMaps maps;
   maps.task = task.shape().name;
   maps.step = step;
+  maps.causal = model->options().family == models::Family::kCausal;
+  maps.ids = inputs;
   std::vector<std::int64_t> flat;
   for (const auto& input : inputs) {
     flat.insert(flat.end(), input.begin(), input.end());
@@ -95,8 +97,11 @@ AttentionMaps record_attention(const RunConfig& config, const tasks::Task& task,
 }
 
 std::vector<std::vector<std::int64_t>> default_inputs(const tasks::Task& task, std::int64_t n) {
-  const tasks::Batch batch =
-      task.batch(tasks::Split::kValidation, 0, std::min(n, task.size(tasks::Split::kValidation)));
+  return inputs_of(
+      task.batch(tasks::Split::kValidation, 0, std::min(n, task.size(tasks::Split::kValidation))));
+}
+
+std::vector<std::vector<std::int64_t>> inputs_of(const tasks::Batch& batch) {
   std::vector<std::vector<std::int64_t>> inputs;
   for (auto row = batch.tokens.begin(); row != batch.tokens.end(); row += batch.length) {
     inputs.emplace_back(row, row + batch.length);

@@ -8,6 +8,9 @@ namespace headtorch::train {
 /// What a model of this configuration is sized by.
 models::ModelSizes sizes_for(const tasks::TaskShape& shape);
 
+/// The token rows of a batch.
+std::vector<std::vector<std::int64_t>> inputs_of(const tasks::Batch& batch);
+
 /// The weights of every head of a model in memory, computed in evaluation mode. Inputs are of one length.
 AttentionMaps record(models::MiniTransformer model, const tasks::Task& task,
                      const std::vector<std::vector<std::int64_t>>& inputs, std::int64_t step,

@@ -12,6 +12,7 @@
 #include "src/cli/artifacts.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
+#include "src/cli/stored_run.hpp"
 #include "src/cli/verbs.hpp"
 #include "src/core/file.hpp"
 #include "src/report/arrays.hpp"
@@ -23,7 +24,6 @@ namespace headtorch::cli {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kDefaultFormats = "png,svg";
 
 struct HeatmapFlags {
@@ -63,39 +63,14 @@ std::vector<ArtifactFormat> formats_of(std::string_view text) {
   return formats;
 }
 
-/// A path, or the bare name of a run under runs/.
-store::RunFolder open_run(const std::string& name) {
-  std::error_code absent;
-  const fs::path below_runs = fs::path("runs") / name;
-  if (!fs::exists(name, absent) && fs::exists(below_runs, absent)) return store::RunFolder::open(below_runs);
-  return store::RunFolder::open(name);
-}
-
-/// The step asked for, or the last one.
-std::int64_t step_of(const std::string& text, const std::vector<std::int64_t>& steps, const fs::path& run,
-                     std::string_view what) {
-  if (steps.empty())
-    throw InputMissing(run.string(), fmt::format("holds no {}, expected a finished training", what));
-  if (text.empty()) return steps.back();
-  const std::int64_t step = whole_number("--step", text, 0, steps.back());
-  if (std::find(steps.begin(), steps.end(), step) != steps.end()) return step;
-  throw ConfigError("--step",
-                    fmt::format("{} has no {}, expected one of {}", step, what, fmt::join(steps, ", ")));
-}
-
-AttentionMaps maps_of_input(const HeatmapFlags& flags, const store::RunFolder& run) {
-  const fs::path config_path = run.path() / "config.toml";
-  train::RunConfig config;
-  read_toml(read_file(config_path), config_path.string(), config);
-  train::check(config);
-  const auto task = tasks::make_task(config.task, static_cast<std::uint64_t>(config.train.seed));
-  const std::vector<std::int64_t> tokens = task->parse_tokens(flags.input);
-  const std::int64_t step = step_of(flags.step, run.checkpoint_steps(), run.path(), "checkpoint");
-  return train::record_attention(config, *task, run.read_checkpoint_file(step, kModelFile), {tokens}, step);
+AttentionMaps maps_of_input(const HeatmapFlags& flags) {
+  const StoredRun run = load_run(flags.run, flags.step);
+  return train::record_attention(run.config, *run.task, run.model, {run.task->parse_tokens(flags.input)},
+                                 run.step);
 }
 
 AttentionMaps maps_of_sample(const HeatmapFlags& flags, const store::RunFolder& run) {
-  return load_attention(run, step_of(flags.step, stored_attention_steps(run), run.path(), "stored weights"));
+  return load_attention(run, step_of(flags.step, stored_attention_steps(run), run, "stored weights"));
 }
 
 std::optional<std::int64_t> index(std::string_view flag, const std::string& text, std::int64_t count) {
@@ -142,7 +117,7 @@ ExitCode draw_heatmaps(const HeatmapFlags& flags) {
   request.formats = formats_of(flags.formats);
   request.color_range = choose("--color-range", flags.color_range, kColorRanges);
   const store::RunFolder run = open_run(flags.run);
-  const AttentionMaps maps = *flags.has_input ? maps_of_input(flags, run) : maps_of_sample(flags, run);
+  const AttentionMaps maps = *flags.has_input ? maps_of_input(flags) : maps_of_sample(flags, run);
   request.layer = index("--layer", flags.layer, static_cast<std::int64_t>(maps.layers.size()));
   request.head = index("--head", flags.head, maps.layers.front().heads);
   request.sample = index("--sample", flags.sample, static_cast<std::int64_t>(maps.tokens.size())).value_or(0);

@@ -67,6 +67,7 @@ void read_tokens(const std::string& text, const fs::path& path, AttentionMaps& m
     const auto document = nlohmann::json::parse(text);
     document.at("task").get_to(maps.task);
     document.at("tokens").get_to(maps.tokens);
+    maps.causal = document.value("causal", false);
   } catch (const nlohmann::json::exception&) {
     throw DataError(path.string(), "is damaged: expected a JSON document with task and tokens");
   }
@@ -79,7 +80,7 @@ void store_attention(const store::RunFolder& run, const AttentionMaps& maps) {
   for (std::size_t layer = 0; layer < maps.layers.size(); ++layer) {
     run.write(folder / layer_file(layer), report::npy(maps.layers[layer]));
   }
-  const nlohmann::ordered_json tokens = {{"task", maps.task}, {"step", maps.step}, {"tokens", maps.tokens}};
+  const nlohmann::ordered_json tokens = {{"task", maps.task}, {"step", maps.step}, {"causal", maps.causal}, {"tokens", maps.tokens}};
   run.write(folder / kTokensFile, tokens.dump() + "\n");
 }
 
