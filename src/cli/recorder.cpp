@@ -13,10 +13,9 @@ namespace {
 
 constexpr const char* kHeatmaps = "heatmaps";
 
-FileSink into(const store::RunFolder& run, std::filesystem::path folder) {
-  return [&run, folder = std::move(folder)](const std::filesystem::path& name, const std::string& bytes) {
-    run.write(folder / name, bytes);
-  };
+/// `layer-L.png`: all heads of a layer in one picture.
+bool is_picture_of_layer(const std::filesystem::path& name) {
+  return name.extension() == ".png" && name.string().find("head") == std::string::npos;
 }
 
 }  // namespace
@@ -27,42 +26,62 @@ Recorder::Recorder(train::RunConfig config, Place place, Progress& progress)
 const store::RunFolder& Recorder::folder() {
   if (!folder_) {
     folder_ = store::RunFolder::create(config_.task.name, place_.out, place_.occupied);
-    folder_->write("config.toml", train::to_toml(config_));
+    const std::string config = train::to_toml(config_);
+    folder_->write("config.toml", config);
+    events_.emplace(*folder_, config);
   }
   return *folder_;
 }
 
+EventLog& Recorder::events() {
+  folder();
+  return *events_;
+}
+
 void Recorder::add_line(const std::string& json) { folder().append_metrics(json); }
+
+void Recorder::draw_into(const std::filesystem::path& place) {
+  std::map<std::string, std::string> pictures;
+  write_artifacts(attention_, {}, [&](const std::filesystem::path& name, const std::string& bytes) {
+    folder().write(place / name, bytes);
+    if (is_picture_of_layer(name)) pictures[name.stem().string()] = bytes;
+  });
+  if (pictured_step_ != attention_.step) events().add(attention_.step, pictures);
+  pictured_step_ = attention_.step;
+}
 
 train::RunObserver Recorder::observer() {
   train::RunObserver observer;
   observer.on_step = [this](const train::StepMetrics& metrics) {
     add_line(metrics_line(metrics));
+    events().add(metrics);
     progress_.step(metrics);
   };
   observer.on_evaluation = [this](std::int64_t step, const train::Evaluation& evaluation,
                                   double wall_seconds) {
     add_line(evaluation_line(step, evaluation, wall_seconds));
+    events().add(step, evaluation);
     progress_.line(fmt::format("validation after {}: loss {}, {} % of tokens right",
                                report::counted(step, "step"), report::readable(evaluation.loss, 3),
                                report::readable(100.0 * evaluation.token_accuracy)));
   };
   observer.on_attention = [this](const AttentionMaps& maps) {
     store_attention(folder(), maps);
-    if (config_.train.heatmap_every > 0) {
-      write_artifacts(maps, {},
-                      into(folder(), std::filesystem::path(kHeatmaps) / store::step_name(maps.step)));
-    }
+    events().add(maps);
     attention_ = maps;
+    if (config_.train.heatmap_every > 0)
+      draw_into(std::filesystem::path(kHeatmaps) / store::step_name(maps.step));
   };
   observer.on_checkpoint = [this](std::int64_t step, const std::map<std::string, std::string>& files) {
     folder().write_checkpoint(step, files);
+    if (const auto model = files.find("model.safetensors"); model != files.end())
+      events().add_parameters(step, model->second);
   };
   return observer;
 }
 
 void Recorder::draw() {
-  if (!attention_.layers.empty()) write_artifacts(attention_, {}, into(folder(), kHeatmaps));
+  if (!attention_.layers.empty()) draw_into(kHeatmaps);
 }
 
 }  // namespace headtorch::cli

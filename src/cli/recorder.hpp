@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "src/cli/event_log.hpp"
 #include "src/cli/progress.hpp"
 #include "src/core/attention_maps.hpp"
 #include "src/store/run_folder.hpp"
@@ -29,13 +30,18 @@ class Recorder {
   void draw();
 
  private:
+  EventLog& events();
   void add_line(const std::string& json);
+  /// Pictures of the last weights, in a folder of the run and for TensorBoard.
+  void draw_into(const std::filesystem::path& place);
 
   train::RunConfig config_;
   Place place_;
   Progress& progress_;
   std::optional<store::RunFolder> folder_;
+  std::optional<EventLog> events_;
   AttentionMaps attention_;
+  std::int64_t pictured_step_ = -1;
 };
 
 }  // namespace headtorch::cli

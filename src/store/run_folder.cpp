@@ -78,11 +78,16 @@ void RunFolder::write(const fs::path& relative, std::string_view bytes) const {
   write_file(path, bytes);
 }
 
+void RunFolder::append(const fs::path& relative, std::string_view bytes) const {
+  check_relative(relative);
+  append_file(path_ / relative, bytes);
+}
+
 void RunFolder::append_metrics(std::string_view json_line) const {
   if (json_line.find('\n') != std::string_view::npos) {
     throw Error(ExitCode::kInternal, "run folder", "a metrics line holds a line break");
   }
-  append_file(path_ / kMetricsFile, std::string(json_line) + '\n');
+  append(kMetricsFile, std::string(json_line) + '\n');
 }
 
 void RunFolder::write_checkpoint(std::int64_t step, const std::map<std::string, std::string>& files) const {

@@ -30,6 +30,8 @@ class RunFolder {
 
   /// Writes one file under the run, durably, creating its folder.
   void write(const std::filesystem::path& relative, std::string_view bytes) const;
+  /// Adds to the end of one file, in one write: a reader never sees half of it.
+  void append(const std::filesystem::path& relative, std::string_view bytes) const;
   /// Adds one line to metrics.jsonl.
   void append_metrics(std::string_view json_line) const;
 
