@@ -58,6 +58,8 @@ std::string kernel_text(const HeadKernel& kernel);
 HeadKernel parse_kernel(std::string_view text);
 
 /// For a sentence: "a mirrored Gaussian, h 0.4". A bandwidth below 0.35 is a point mass: "h <= 0.35".
-std::string describe(const HeadKernel& kernel);
+/// @param keys positions of the head: a mirrored kernel whose offset is not the last one then says so; 0: not
+/// known.
+std::string describe(const HeadKernel& kernel, std::int64_t keys = 0);
 
 }  // namespace headtorch
