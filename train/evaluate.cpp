@@ -8,6 +8,7 @@
 #include "src/core/error.hpp"
 #include "src/core/interrupt.hpp"
 #include "train/batch.hpp"
+#include "train/evaluation_mode.hpp"
 
 namespace headtorch::train {
 namespace {
@@ -17,21 +18,6 @@ constexpr std::int64_t kTokensAtOnce = 8192;
 struct Counts {
   double loss = 0.0;
   std::int64_t positions = 0, right = 0, sequences_right = 0;
-};
-
-class EvaluationMode {
- public:
-  explicit EvaluationMode(models::MiniTransformer& model)
-      : model_(model), was_training_(model->is_training()) {
-    model_->eval();
-  }
-  ~EvaluationMode() { model_->train(was_training_); }
-  EvaluationMode(const EvaluationMode&) = delete;
-  EvaluationMode& operator=(const EvaluationMode&) = delete;
-
- private:
-  models::MiniTransformer& model_;
-  bool was_training_;
 };
 
 Counts count(models::MiniTransformer& model, const tasks::Batch& batch, torch::Device device) {
