@@ -16,6 +16,8 @@ source "$root/third_party/setup/progress.sh"
 source "$root/third_party/setup/packages.sh"
 # shellcheck source=third_party/setup/libtorch.sh
 source "$root/third_party/setup/libtorch.sh"
+# shellcheck source=third_party/setup/python_peers.sh
+source "$root/third_party/setup/python_peers.sh"
 
 # One set-up at a time: descriptor 9 holds the lock until this script ends. No child inherits it (see follow).
 take_lock() {
@@ -81,4 +83,7 @@ trap 'say "terminated; the same command goes on from here"; exit 143' TERM
 take_lock
 install_packages
 install_libtorch
+if [[ $target == all ]]; then
+  install_python_peers
+fi
 build_target
