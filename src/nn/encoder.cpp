@@ -65,7 +65,11 @@ torch::Tensor EncoderImpl::forward(torch::Tensor x_BTD, const Context& context) 
     check_shape("nn.encoder", "gates", probe->gates_LH.sizes(),
                 {options_.n_layers, options_.layer.attention.n_heads});
   }
+  const auto hand_on = [probe](std::int64_t index, torch::Tensor stream_BTD) {
+    return probe != nullptr && probe->edit_stream ? probe->edit_stream(index, stream_BTD) : stream_BTD;
+  };
   if (probe != nullptr) probe->patterns.clear();
+  x_BTD = hand_on(-1, x_BTD);
   for (std::int64_t index = 0; index < options_.n_layers; ++index) {
     if (gated) call.gates_H = probe->gates_LH[index];
     if (probe != nullptr) {
@@ -73,7 +77,7 @@ torch::Tensor EncoderImpl::forward(torch::Tensor x_BTD, const Context& context) 
       call.edit_heads = for_layer(probe->edit_heads, index);
     }
     MultiHeadAttentionResult result = layer(index).forward(x_BTD, call);
-    x_BTD = std::move(result.y);
+    x_BTD = hand_on(index, std::move(result.y));
     if (call.keep == Keep::kPattern) probe->patterns.push_back(std::move(result.pattern));
   }
   return norm_ ? norm_->forward(x_BTD) : x_BTD;

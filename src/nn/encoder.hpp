@@ -49,6 +49,7 @@ struct HeadProbe {
   torch::Tensor gates_LH;  ///< [L, H] factor on each head's output; undefined: all on
   LayerEdit edit_pattern;  ///< weights [B, H, T, T] before dropout, on the graph; rules the fused path out
   LayerEdit edit_heads;    ///< heads' outputs [B, H, T, E] before gates and merging
+  LayerEdit edit_stream;   ///< what layers hand on, [B, T, D]: -1 is the first layer's input, l what l gives
   std::vector<torch::Tensor>
       patterns;  ///< filled under kPattern: a [B, H, T, T] for each layer, from the input up
 };
