@@ -16,23 +16,23 @@ enum class RowKind { kNoMixing, kGeneric, kShaped, kLearned };
 
 /// One model of a comparison, trained on several seeds.
 struct ComparisonRow {
-  std::string name;   ///< "Gaussian around the own position, h 1"; names the row in sentences
-  std::string score;  ///< value of --score
+  std::string name = {};   ///< "Gaussian around the own position, h 1"; names the row in sentences
+  std::string score = {};  ///< value of --score
   RowKind kind = RowKind::kLearned;
   std::int64_t n_heads = 1;  ///< heads with a matrix of their own: H equal fixed kernels are one head
   std::int64_t n_layers = 1, parameters = 0;
-  std::optional<double> bandwidth, kernel_slope, kernel_offset;
-  double seconds = 0.0;        ///< training, mean over seeds
-  std::vector<double> values;  ///< the metric on held-out data, one a seed, in the same seed order in all
-                               ///< rows; NaN where a training gave none
+  std::optional<double> bandwidth = {}, kernel_slope = {}, kernel_offset = {};
+  double seconds = 0.0;             ///< training, mean over seeds
+  std::vector<double> values = {};  ///< the metric on held-out data, one a seed, in the same seed order in
+                                    ///< all rows; NaN where a training gave none
 };
 
 /// What the values are and where they can end.
 struct ComparisonMetric {
-  std::string name;  ///< "token_accuracy", or "loss" in nats a character
+  std::string name = {};  ///< "token_accuracy", or "loss" in nats a character
   bool higher_is_better = true;
-  std::optional<double> best_possible;  ///< absent: unknown (outcomes 6 to 8)
-  std::string unit;                     ///< said after a value: "nats a character"; empty for shares
+  std::optional<double> best_possible = {};  ///< absent: unknown (outcomes 6 to 8)
+  std::string unit = {};                     ///< said after a value: "nats a character"; empty for shares
 };
 
 inline constexpr double kSolvedSkill = 0.95;  ///< solved: the skill of every seed reaches this

@@ -152,6 +152,31 @@ void Canvas::line(double x0, double y0, double x1, double y1, Rgb colour, double
   cairo_stroke(state_->cairo.get());
 }
 
+void Canvas::path(std::span<const Point> points, Rgb colour, double width, Dash dash) {
+  if (points.empty()) return;
+  static const std::map<Dash, std::vector<double>> kPatterns = {
+      {Dash::kSolid, {}}, {Dash::kLong, {6, 2.5}}, {Dash::kShort, {3, 2.5}}, {Dash::kDotted, {0.5, 3}}};
+  const std::vector<double>& pattern = kPatterns.at(dash);
+  cairo_t* cairo = state_->cairo.get();
+  cairo_save(cairo);
+  state_->colour(colour);
+  cairo_set_line_width(cairo, width);
+  cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+  cairo_set_line_cap(cairo, CAIRO_LINE_CAP_ROUND);
+  cairo_set_dash(cairo, pattern.data(), static_cast<int>(pattern.size()), 0);
+  cairo_move_to(cairo, points.front().x, points.front().y);
+  for (const Point& point : points) cairo_line_to(cairo, point.x, point.y);
+  cairo_stroke(cairo);
+  cairo_restore(cairo);
+}
+
+void Canvas::disc(Point centre, double radius, Rgb colour) {
+  state_->colour(colour);
+  cairo_new_path(state_->cairo.get());
+  cairo_arc(state_->cairo.get(), centre.x, centre.y, radius, 0, 2 * std::numbers::pi);
+  cairo_fill(state_->cairo.get());
+}
+
 void Canvas::text(std::string_view text, double x, double y, const TextStyle& style, Anchor anchor,
                   Writing writing) {
   const Handle<PangoLayout> layout = make_layout(text, style);

@@ -32,6 +32,11 @@ enum class Anchor {
   kEnd
 };  ///< which part of the text, along its direction, lies at the point
 enum class Writing { kAcross, kUp };
+enum class Dash { kSolid, kLong, kShort, kDotted };
+
+struct Point {
+  double x = 0, y = 0;
+};
 
 struct TextStyle {
   double size = 11;  ///< of the font
@@ -61,6 +66,9 @@ class Canvas {
   /// Diagonal strokes inside the box.
   void hatch(const Box& box, Rgb colour);
   void line(double x0, double y0, double x1, double y1, Rgb colour, double width);
+  /// A path through the points, its corners rounded; a single point is a dot of that width.
+  void path(std::span<const Point> points, Rgb colour, double width, Dash dash = Dash::kSolid);
+  void disc(Point centre, double radius, Rgb colour);
   /// One line of text, centred on its height at (x, y).
   void text(std::string_view text, double x, double y, const TextStyle& style, Anchor anchor = Anchor::kStart,
             Writing writing = Writing::kAcross);

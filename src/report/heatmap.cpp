@@ -71,7 +71,15 @@ void draw_panel_lines(Canvas& canvas, const Panel& panel, bool first_is_bold) {
   }
 }
 
-void draw_bar(Canvas& canvas, const HeatmapLayout& layout, const HeatmapRequest& request) {
+}  // namespace
+
+void draw_panel(Canvas& canvas, const AttentionMaps& maps, const Panel& panel, const HeatmapLayout& layout,
+                ColorRange range) {
+  draw_cells(canvas, maps, panel, layout.cell, range);
+  draw_axes(canvas, panel.data, layout.query_ticks, layout.key_ticks);
+}
+
+void draw_bar(Canvas& canvas, const HeatmapLayout& layout, ColorRange range) {
   constexpr int kSteps = 128;
   std::vector<Rgb> colours;
   for (int i = 0; i < kSteps; ++i) {
@@ -85,13 +93,10 @@ void draw_bar(Canvas& canvas, const HeatmapLayout& layout, const HeatmapRequest&
     canvas.line(bar.right() + 0.8, y, bar.right() + kBarMark, y, kFrame, 0.8);
     canvas.text(text, bar.right() + kBarMark + 3, y, kBarStyle);
   }
-  const char* title =
-      request.color_range == ColorRange::kLog ? "attention weight, log scale" : "attention weight";
+  const char* title = range == ColorRange::kLog ? "attention weight, log scale" : "attention weight";
   canvas.text(title, bar.right() + kBarMark + layout.bar_labels_width + kBarTitle / 2, bar.y + bar.height / 2,
               kBarStyle, Anchor::kMiddle, Writing::kUp);
 }
-
-}  // namespace
 
 std::string draw_heatmap(const AttentionMaps& maps, const HeatmapRequest& request) {
   const HeatmapLayout layout = layout_heatmap(maps, request);
@@ -100,10 +105,9 @@ std::string draw_heatmap(const AttentionMaps& maps, const HeatmapRequest& reques
   canvas.text(layout.subtitle, kMargin, kMargin + 29, kSubtitleStyle);
   for (const Panel& panel : layout.panels) {
     draw_panel_lines(canvas, panel, !request.head);
-    draw_cells(canvas, maps, panel, layout.cell, request.color_range);
-    draw_axes(canvas, panel.data, layout.query_ticks, layout.key_ticks);
+    draw_panel(canvas, maps, panel, layout, request.color_range);
   }
-  draw_bar(canvas, layout, request);
+  draw_bar(canvas, layout, request.color_range);
   return canvas.finish();
 }
 

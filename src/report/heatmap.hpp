@@ -51,4 +51,9 @@ struct HeatmapLayout {
 };
 HeatmapLayout layout_heatmap(const AttentionMaps& maps, const HeatmapRequest& request);
 
+/// The cells of a panel with their axes; `maps` must hold what the panel selects.
+void draw_panel(Canvas& canvas, const AttentionMaps& maps, const Panel& panel, const HeatmapLayout& layout,
+                ColorRange range);
+void draw_bar(Canvas& canvas, const HeatmapLayout& layout, ColorRange range);
+
 }  // namespace headtorch::report
