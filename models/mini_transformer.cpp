@@ -23,6 +23,7 @@ nn::EncoderOptions encoder_options(const ModelOptions& options) {
   encoder.layer.dropout = options.dropout;
   encoder.layer.norm = options.norm;
   encoder.layer.activation = options.activation;
+  encoder.head_kernels = options.head_kernels;
   return encoder;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "src/nn/options.hpp"
 
@@ -23,6 +24,9 @@ struct ModelOptions {
   nn::Init init = nn::Init::kXavier;
   double qk_gain = 1.0;  ///< factor on the initial query and key weights
   nn::ScoreOptions attention = {};
+  /// Heads replaced by fixed kernels, under any score. Parameters stay the same, so checkpoints fit either
+  /// way.
+  std::vector<nn::HeadKernelPlace> head_kernels = {};
 };
 
 /// What the task adds.

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-// Kernels that nothing trains, as scores for masked_softmax: log K up to a constant a row. Letters: B batch,
-// H heads, T queries, S keys.
+#include "src/core/head_kernel.hpp"
+
+// Kernels that nothing trains: as scores for masked_softmax, log K up to a constant a row, or as weights.
+// Letters: B batch, H heads, T queries, S keys. Queries are the last T of S positions.
 
 namespace headtorch::attention {
 
@@ -21,7 +23,7 @@ struct PositionalKernel {
   std::vector<double> offset = {0.0};  ///< in positions
 };
 
-/// Gaussian -(j - c)^2 / (2 h^2), exponential -|j - c| / h. Queries are the last T of S positions.
+/// Gaussian -(j - c)^2 / (2 h^2), exponential -|j - c| / h.
 /// @throws ConfigError for a list of the wrong length.  @returns [1 or H, T, S].
 at::Tensor positional_log_kernel(const PositionalKernel& kernel, std::int64_t n_heads, std::int64_t queries,
                                  std::int64_t keys, const at::TensorOptions& options);
@@ -29,7 +31,20 @@ at::Tensor positional_log_kernel(const PositionalKernel& kernel, std::int64_t n_
 /// True where a key holds the query's token.  @param tokens_BT int64.  @returns bool [B, 1, T, T].
 at::Tensor same_token_mask(const at::Tensor& tokens_BT);
 
-/// True on the own position. Queries are the last T of S positions.  @returns bool [T, S].
+/// True on the own position.  @returns bool [T, S].
 at::Tensor self_mask(std::int64_t queries, std::int64_t keys, at::Device device = at::kCPU);
+
+/// What head_kernel_weights looks at.
+struct KernelSight {
+  at::Tensor visible;    ///< bool, broadcastable to [B, T, S]; undefined: every key
+  at::Tensor tokens_BS;  ///< int64; needed by families of tokens only
+  std::int64_t queries = 0, keys = 0;
+};
+
+/// The rows of kernel_row (src/core/head_kernel.hpp), computed in float64. A query that may not see its own
+/// position is padding: families of tokens give it U. A row that sees nothing is 0.
+/// @throws ConfigError as kernel_row, ShapeError when tokens are missing.  @returns [1 or B, T, S].
+at::Tensor head_kernel_weights(const HeadKernel& kernel, const KernelSight& sight,
+                               const at::TensorOptions& options);
 
 }  // namespace headtorch::attention

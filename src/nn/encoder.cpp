@@ -1,7 +1,9 @@
 #include "src/nn/encoder.hpp"
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
+#include "src/core/error.hpp"
 #include "src/core/shape.hpp"
 
 namespace headtorch::nn {
@@ -48,8 +50,19 @@ MultiHeadAttentionResult EncoderLayerImpl::forward(const torch::Tensor& x_BTD, c
 
 EncoderImpl::EncoderImpl(const EncoderOptions& options) : options_(options) {
   layers_ = register_module("layers", torch::nn::ModuleList());
-  for (std::int64_t index = 0; index < options.n_layers; ++index)
-    layers_->push_back(EncoderLayer(options.layer));
+  std::vector<EncoderLayerOptions> layers(static_cast<std::size_t>(options.n_layers), options.layer);
+  for (const HeadKernelPlace& place : options.head_kernels) {
+    if (place.layer < 0 || place.layer >= options.n_layers) {
+      throw ConfigError("nn.encoder", fmt::format("a head kernel for layer {}, expected 0 to {}", place.layer,
+                                                  options.n_layers - 1));
+    }
+    auto& kernels = layers[static_cast<std::size_t>(place.layer)].attention.head_kernels;
+    if (!kernels.emplace(place.head, place.kernel).second) {
+      throw ConfigError("nn.encoder", fmt::format("two kernels for head {} of layer {}, expected one",
+                                                  place.head, place.layer));
+    }
+  }
+  for (const EncoderLayerOptions& layer : layers) layers_->push_back(EncoderLayer(layer));
   if (options.layer.norm == NormPlace::kPre) norm_ = register_module("norm", make_norm(options.layer));
 }
 

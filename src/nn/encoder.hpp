@@ -57,19 +57,21 @@ struct HeadProbe {
 /// What a forward pass is told besides its input.
 struct Context {
   attention::Mask mask;
-  torch::Tensor tokens_BT;           ///< int64; needed under Score::kSameToken only
+  torch::Tensor tokens_BT;           ///< int64; needed under Score::kSameToken and by kernels of tokens only
   DropoutStream* dropout = nullptr;  ///< null: torch's generator
   HeadProbe* probe = nullptr;        ///< null: nothing is kept
 };
 
 struct EncoderOptions {
-  EncoderLayerOptions layer;
+  EncoderLayerOptions layer = {};  ///< the same for all, but for head_kernels
   std::int64_t n_layers = 2;
+  std::vector<HeadKernelPlace> head_kernels = {};
 };
 
 /// L layers; a last LayerNorm when they are pre-norm.
 class EncoderImpl : public torch::nn::Module {
  public:
+  /// @throws ConfigError for a head kernel that has no layer or head, or has one already.
   explicit EncoderImpl(const EncoderOptions& options);
   /// @throws ShapeError unless the last size of x is D and gates are [L, H].
   torch::Tensor forward(torch::Tensor x_BTD, const Context& context = {});

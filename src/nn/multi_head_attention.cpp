@@ -1,7 +1,9 @@
 #include "src/nn/multi_head_attention.hpp"
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "src/attention/fixed_kernels.hpp"
@@ -27,6 +29,11 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& 
   const ScoreOptions& score = options_.attention;
   for (const auto* list : {&score.bandwidth, &score.kernel_slope, &score.kernel_offset}) {
     attention::per_head(kWhere, "a kernel list", *list, options_.n_heads, torch::kDouble);
+  }
+  for (const auto& [head, kernel] : options_.head_kernels) {
+    if (head >= 0 && head < options_.n_heads) continue;
+    throw ConfigError(kWhere,
+                      fmt::format("a kernel for head {}, expected 0 to {}", head, options_.n_heads - 1));
   }
 
   const std::int64_t parts = is_learned() ? 3 : 1;
@@ -85,9 +92,11 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
     }
     torch::Tensor edited_BHTS;
     const attention::WeightEdit edit = [&](const torch::Tensor& pattern) {
-      edited_BHTS = pattern;
+      edited_BHTS = options_.head_kernels.empty()
+                        ? pattern
+                        : with_kernels(pattern.expand({batch, options_.n_heads, queries, keys}), call);
       if (call.edit_pattern) {
-        edited_BHTS = call.edit_pattern(pattern.expand({batch, options_.n_heads, queries, keys}));
+        edited_BHTS = call.edit_pattern(edited_BHTS.expand({batch, options_.n_heads, queries, keys}));
         check_shape(kWhere, "edited pattern", edited_BHTS.sizes(), {batch, options_.n_heads, queries, keys});
       }
       return drops ? dropout(edited_BHTS, options_.attention.attention_dropout, true, call.dropout)
@@ -115,7 +124,7 @@ torch::Tensor MultiHeadAttentionImpl::scores(const torch::Tensor& x_BTD, const t
 bool MultiHeadAttentionImpl::is_fused() const {
   const ScoreOptions& score = options_.attention;
   const bool drops = is_training() && (score.attention_dropout > 0.0 || score.score_dropout > 0.0);
-  return is_learned() && !log_scale_.defined() && !drops;
+  return is_learned() && !log_scale_.defined() && !drops && options_.head_kernels.empty();
 }
 
 MultiHeadAttentionImpl::Projected MultiHeadAttentionImpl::project(const torch::Tensor& x_BTD,
@@ -165,6 +174,23 @@ torch::Tensor MultiHeadAttentionImpl::compare(const Projected& projected, const 
       break;  // these three are masks alone
   }
   return torch::zeros({1, 1, queries, keys}, options);
+}
+
+torch::Tensor MultiHeadAttentionImpl::with_kernels(const torch::Tensor& pattern_BHTS,
+                                                   const AttentionCall& call) const {
+  const std::int64_t queries = pattern_BHTS.size(2), keys = pattern_BHTS.size(3);
+  const torch::Tensor allowed = attention::resolve(call.mask, queries, keys, pattern_BHTS.device());
+  std::vector<torch::Tensor> heads_BTS = pattern_BHTS.unbind(1);
+  for (const auto& [head, kernel] : options_.head_kernels) {
+    const bool by_head = allowed.defined() && allowed.dim() > 2;
+    const attention::KernelSight sight{
+        by_head ? allowed.select(-3, std::min(head, allowed.size(-3) - 1)) : allowed, call.tokens_BT, queries,
+        keys};
+    torch::Tensor& weights_BTS = heads_BTS[static_cast<std::size_t>(head)];
+    weights_BTS = attention::head_kernel_weights(kernel, sight, weights_BTS.options().requires_grad(false))
+                      .expand_as(weights_BTS);
+  }
+  return torch::stack(heads_BTS, 1);
 }
 
 torch::Tensor MultiHeadAttentionImpl::visible(const AttentionCall& call, std::int64_t queries,

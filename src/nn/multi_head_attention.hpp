@@ -5,6 +5,7 @@
 #include <torch/nn/pimpl.h>
 
 #include <functional>
+#include <map>
 
 #include "src/attention/attend.hpp"
 #include "src/nn/dropout.hpp"
@@ -21,6 +22,9 @@ struct MultiHeadAttentionOptions {
   Init init = Init::kXavier;
   double qk_gain = 1.0;  ///< factor on the initial query and key weights
   ScoreOptions attention = {};
+  /// Heads whose weights before dropout are a kernel over what the mask allows. All parameters stay; those
+  /// of their queries and keys get no gradient.
+  std::map<std::int64_t, HeadKernel> head_kernels = {};
 };
 
 /// What forward keeps. Asking for the pattern costs B*H*T*S floats and changes no output.
@@ -33,7 +37,7 @@ using Edit = std::function<torch::Tensor(const torch::Tensor&)>;
 struct AttentionCall {
   attention::Mask mask = {};
   Keep keep = Keep::kOutput;
-  torch::Tensor tokens_BT = {};  ///< int64; needed under Score::kSameToken only
+  torch::Tensor tokens_BT = {};  ///< int64; needed under Score::kSameToken and by kernels of tokens only
   torch::Tensor gates_H = {};  ///< [H] factor on each head's output before they are merged; undefined: all on
   DropoutStream* dropout = nullptr;  ///< null: torch's generator
   Edit edit_pattern = {};  ///< weights [B, H, T, S] before dropout, on the graph; rules the fused path out
@@ -49,7 +53,8 @@ struct MultiHeadAttentionResult {
 /// Vaswani et al. 2017, eq. 1 and 3.2.2, arXiv:1706.03762. Under a fixed score there are no W_q and W_k.
 class MultiHeadAttentionImpl : public torch::nn::Module {
  public:
-  /// @throws ConfigError unless H divides D and each kernel list holds 1 or H values.
+  /// @throws ConfigError unless H divides D, each kernel list holds 1 or H values, and head kernels are for
+  /// heads that exist.
   explicit MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options);
 
   /// Self-attention: queries, keys and values from x.  @throws ShapeError unless the last size is D.
@@ -61,7 +66,7 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
   /// q.k * scale (or the fixed kernel's logarithm) before masks, broadcastable to [B, H, T, S].
   torch::Tensor scores(const torch::Tensor& x_BTD, const torch::Tensor& memory_BSD);
 
-  /// Whether forward uses attend_fused in this mode: scaled dot products and no dropout in force.
+  /// Whether forward uses attend_fused in this mode: scaled dot products, no dropout in force, no kernels.
   bool is_fused() const;
 
  private:
@@ -71,6 +76,7 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
   Projected project(const torch::Tensor& x_BTD, const torch::Tensor& memory_BSD) const;
   torch::Tensor compare(const Projected& projected, const torch::Tensor& x_BTD,
                         const torch::Tensor& memory_BSD) const;
+  torch::Tensor with_kernels(const torch::Tensor& pattern_BHTS, const AttentionCall& call) const;
   torch::Tensor visible(const AttentionCall& call, std::int64_t queries, std::int64_t keys,
                         torch::Device device) const;
   bool is_learned() const { return options_.attention.score == Score::kDot; }

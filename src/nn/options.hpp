@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/core/head_kernel.hpp"
+
 namespace headtorch::nn {
 
 /// What is compared: learned queries with learned keys (kDot), or a kernel that nothing trains.
@@ -41,6 +43,14 @@ struct ScoreOptions {
   std::vector<double> kernel_offset = {0.0};  ///< in positions
   double attention_dropout = 0.0;             ///< on weights, after the softmax
   double score_dropout = 0.0;                 ///< hides each key with this probability before the softmax
+};
+
+/// A head whose weights are a kernel in place of what it learned; its queries and keys stay unused.
+struct HeadKernelPlace {
+  std::int64_t layer = 0, head = 0;  ///< from 0
+  HeadKernel kernel = {};
+
+  bool operator==(const HeadKernelPlace&) const = default;
 };
 
 }  // namespace headtorch::nn

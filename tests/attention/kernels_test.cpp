@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "src/attention/fixed_kernels.hpp"
+#include "src/attention/masks.hpp"
 #include "src/attention/scores.hpp"
 #include "src/attention/softmax.hpp"
 #include "src/core/error.hpp"
@@ -124,6 +125,96 @@ TEST(GaussianScores, only_differences_count) {
       torch::round(normal({1, 1, 4, 3}, 1) * 8).to(torch::kFloat32) / 8;  // exact in float32, also when moved
   const Tensor k = torch::round(normal({1, 1, 5, 3}, 2) * 8).to(torch::kFloat32) / 8;
   EXPECT_TRUE(close(gaussian_scores(q + 1000, k + 1000, {0.7}), gaussian_scores(q, k, {0.7})));
+}
+
+// ---- kernels in place of heads
+
+HeadKernel random_kernel(KernelFamily family, std::int64_t keys) {
+  const auto uniform = [](double low, double high) {
+    return low + (high - low) * torch::rand({}, torch::kFloat64).item<double>();
+  };
+  HeadKernel kernel{.family = family};
+  kernel.key = torch::randint(keys + 2, {}).item<std::int64_t>();  // also one that is not there
+  kernel.slope = torch::randint(-1, 2, {}).item<double>();
+  kernel.offset = uniform(-3.0, static_cast<double>(keys) + 2.0);
+  kernel.bandwidth = std::exp(uniform(-4.0, 2.0));
+  kernel.eps = torch::randint(3, {}).item<double>() * 0.25;
+  return kernel;
+}
+
+constexpr KernelFamily kFamilies[] = {KernelFamily::kUniform,        KernelFamily::kKey,
+                                      KernelFamily::kGaussian,       KernelFamily::kSameToken,
+                                      KernelFamily::kFirstSameToken, KernelFamily::kLastSameToken,
+                                      KernelFamily::kInduction};
+
+TEST(HeadKernelWeights, are_the_rows_of_kernel_row_for_any_shape_and_mask) {
+  torch::manual_seed(11);
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t batch = 1 + round % 3, keys = 1 + torch::randint(9, {}).item<std::int64_t>();
+    const bool causal = round % 2 == 0, padded = round % 4 < 2;
+    const Tensor tokens = torch::randint(3, {batch, keys});
+    const Tensor lengths = padded ? torch::randint(1, keys + 1, {batch}) : torch::full({batch}, keys);
+    Tensor visible = padded ? padding_mask(lengths, keys).select(1, 0) : Tensor();
+    if (causal) visible = combine(causal_mask(keys, keys), visible);
+    for (const KernelFamily family : kFamilies) {
+      const HeadKernel kernel = random_kernel(family, keys);
+      const Tensor found = head_kernel_weights(kernel, {visible, tokens, keys, keys}, torch::kFloat64);
+      const Tensor all = found.expand({batch, keys, keys});
+      for (std::int64_t b = 0; b < batch; ++b) {
+        const std::vector<std::int64_t> ids(tokens[b].const_data_ptr<std::int64_t>(),
+                                            tokens[b].const_data_ptr<std::int64_t>() + keys);
+        for (std::int64_t query = 0; query < keys; ++query) {
+          const auto row = kernel_row(kernel, query, keys, {causal, lengths[b].item<std::int64_t>()}, ids);
+          EXPECT_TRUE(close(all[b][query], doubles(row, {keys})))
+              << kernel_text(kernel) << " query " << query << " causal " << causal << " padded " << padded;
+        }
+      }
+    }
+  }
+}
+
+TEST(HeadKernelWeights, stand_still_at_any_bandwidth) {
+  for (const double bandwidth : {1e-300, 1e-30, 1e30, 1e300}) {
+    const HeadKernel kernel{.family = KernelFamily::kGaussian, .offset = 0.25, .bandwidth = bandwidth};
+    const Tensor weights = head_kernel_weights(kernel, {{}, {}, 4, 4}, torch::kFloat64);
+    EXPECT_TRUE(close(weights[0], bandwidth < 1.0 ? torch::eye(4, torch::kFloat64)
+                                                  : torch::full({4, 4}, 0.25, torch::kFloat64)));
+  }
+}
+
+TEST(HeadKernelWeights, of_the_last_queries_are_the_last_rows) {
+  torch::manual_seed(12);
+  const Tensor tokens = torch::randint(3, {2, 6}), causal = causal_mask(6, 6);
+  for (const KernelFamily family : kFamilies) {
+    const HeadKernel kernel = random_kernel(family, 6);
+    const Tensor whole = head_kernel_weights(kernel, {causal, tokens, 6, 6}, torch::kFloat64);
+    const Tensor last = head_kernel_weights(kernel, {causal.narrow(0, 4, 2), tokens, 2, 6}, torch::kFloat64);
+    EXPECT_TRUE(identical(last, whole.narrow(1, 4, 2))) << family_name(family);
+  }
+}
+
+TEST(HeadKernelWeights, G01_a_query_that_sees_nothing_gets_zeros) {
+  Tensor visible = torch::ones({1, 3, 3}, torch::kBool);
+  visible[0][1].fill_(false);
+  const Tensor tokens = torch::zeros({1, 3}, torch::kLong);
+  for (const KernelFamily family : kFamilies) {
+    const Tensor weights =
+        head_kernel_weights({.family = family, .eps = 0.1}, {visible, tokens, 3, 3}, torch::kFloat32);
+    EXPECT_TRUE((weights[0][1] == 0).all().item<bool>()) << family_name(family);
+    EXPECT_TRUE(close(weights[0].sum(-1), torch::tensor({1.0F, 0.0F, 1.0F})));
+  }
+}
+
+TEST(HeadKernelWeights, what_cannot_be_computed_is_refused) {
+  EXPECT_THROW(head_kernel_weights({.family = KernelFamily::kGaussian, .bandwidth = 0.0}, {{}, {}, 2, 2},
+                                   torch::kFloat32),
+               ConfigError);
+  EXPECT_THROW(head_kernel_weights({.eps = 1.5}, {{}, {}, 2, 2}, torch::kFloat32), ConfigError);
+  EXPECT_THROW(head_kernel_weights({.family = KernelFamily::kSameToken}, {{}, {}, 2, 2}, torch::kFloat32),
+               ShapeError);
+  EXPECT_THROW(head_kernel_weights({.family = KernelFamily::kInduction},
+                                   {{}, torch::zeros({1, 3}, torch::kLong), 2, 2}, torch::kFloat32),
+               ShapeError);
 }
 
 }  // namespace

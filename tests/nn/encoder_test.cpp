@@ -320,6 +320,53 @@ TEST(HeadProbe, G22_gates_reach_their_own_layer_and_head) {
 
 // ---- dropout
 
+TEST(HeadProbe, edits_are_told_their_layer_and_only_look_or_replace) {
+  Encoder encoder = make(Sizes{});
+  const Tensor x = normal({2, 5, 6}, 4);
+  const Tensor plain = encoder->forward(x);
+  std::vector<std::string> calls;
+  HeadProbe probe;
+  probe.keep = Keep::kOutput;
+  probe.edit_pattern = [&](std::int64_t layer, const Tensor& pattern) {
+    calls.push_back("pattern " + std::to_string(layer));
+    return pattern;
+  };
+  probe.edit_heads = [&](std::int64_t layer, const Tensor& heads) {
+    calls.push_back("heads " + std::to_string(layer));
+    return heads;
+  };
+  EXPECT_TRUE(close(encoder->forward(x, seen({}, &probe)), plain));
+  EXPECT_EQ(calls, (std::vector<std::string>{"pattern 0", "heads 0", "pattern 1", "heads 1"}));
+  // The second layer's first head off, by an edit and by a gate.
+  probe.edit_pattern = {};
+  probe.edit_heads = [](std::int64_t layer, const Tensor& heads) {
+    return layer == 1 ? heads.index_fill(1, torch::tensor({0}), 0.0) : heads;
+  };
+  HeadProbe gate = gates(test::doubles({1, 1, 0, 1}, {2, 2}));
+  const Tensor edited = encoder->forward(x, seen({}, &probe));
+  EXPECT_TRUE(identical(edited, encoder->forward(x, seen({}, &gate))));
+  EXPECT_FALSE(close(edited, plain));
+}
+
+TEST(Encoder, head_kernels_go_to_their_own_layer_and_head) {
+  EncoderOptions o = options(Sizes{});
+  const Encoder plain = make(o);
+  o.head_kernels = {{1, 0, {.family = KernelFamily::kKey, .key = 2}}};
+  Encoder replaced = make(o);
+  HeadProbe probe;
+  replaced->forward(normal({2, 5, 6}, 4), seen({}, &probe));
+  Tensor on_key_2 = torch::zeros({2, 5, 5}, torch::kFloat64);
+  on_key_2.select(2, 2).fill_(1.0);
+  for (const auto& [layer, head] : {std::pair(0, 0), {0, 1}, {1, 0}, {1, 1}}) {
+    EXPECT_EQ(torch::equal(probe.patterns[static_cast<std::size_t>(layer)].select(1, head), on_key_2),
+              layer == 1 && head == 0);
+  }
+  o.head_kernels = {{2, 0, {}}};
+  EXPECT_THROW(make(o), ConfigError);
+  o.head_kernels = {{1, 0, {}}, {1, 0, {}}};
+  EXPECT_THROW(make(o), ConfigError);
+}
+
 TEST(Encoder, dropout_decisions_do_not_depend_on_the_share_of_the_batch) {
   Encoder encoder = make({.dropout = 0.3});
   encoder->train();

@@ -80,6 +80,33 @@ TEST(Flags, a_kernel_list_has_at_most_64_values) {
   EXPECT_EQ(code_of("bandwidth", values + ",1"), ExitCode::kBadConfig);
 }
 
+TEST(Flags, head_kernels_are_separated_by_commas) {
+  const auto places =
+      with("head_kernels", "L0H1 gaussian slope -1 offset 15 bandwidth 0.4 eps 0.02, L1H0  induction eps 0.1")
+          .model.head_kernels;
+  const HeadKernel mirrored{
+      .family = KernelFamily::kGaussian, .slope = -1.0, .offset = 15.0, .bandwidth = 0.4, .eps = 0.02};
+  EXPECT_THAT(places,
+              ElementsAre(nn::HeadKernelPlace{0, 1, mirrored},
+                          nn::HeadKernelPlace{1, 0, {.family = KernelFamily::kInduction, .eps = 0.1}}));
+  RunConfig config;
+  config.model.head_kernels = places;
+  set_flag("head_kernels", "none", config);
+  EXPECT_TRUE(config.model.head_kernels.empty());
+}
+
+TEST(Flags, head_kernels_that_cannot_be_read_are_usage_and_wrong_numbers_are_not) {
+  for (const char* text :
+       {"", "L0H1", "L0 uniform", "uniform", "L0H1 nearest", "L0H1 uniform,", "L0H1 uniform eps 0",
+        "L0H1 gaussian bandwidth wide", "L0H1 gaussian bandwidth 1 bandwidth 1", "L0H1uniform"}) {
+    EXPECT_EQ(code_of("head_kernels", text), ExitCode::kUsage) << text;
+  }
+  for (const char* text : {"L0H1 gaussian bandwidth 0", "L0H1 gaussian bandwidth -1e400",
+                           "L0H1 induction eps 1.5", "L0H1 one-key key -1", "L0H1 gaussian offset nan"}) {
+    EXPECT_EQ(code_of("head_kernels", text), ExitCode::kBadConfig) << text;
+  }
+}
+
 TEST(Flags, the_message_shows_the_flag_as_typed) {
   try {
     with("min_lr", "-1");

@@ -116,6 +116,21 @@ TEST(Check, kernel_lists_have_one_value_or_one_a_head) {
   EXPECT_THAT(error_of<ConfigError>(config), HasSubstr("kernel_offset] has 3 values with n_heads = 2"));
 }
 
+TEST(Check, head_kernels_are_for_heads_that_exist_and_given_once) {
+  RunConfig config = default_config("reverse");
+  config.model.head_kernels = {{1, 1, {}}, {0, 0, {}}};
+  EXPECT_NO_THROW(check(config));
+  config.model.attention.score = nn::Score::kUniform;
+  EXPECT_NO_THROW(check(config));
+  config.model.head_kernels = {{2, 0, {}}};
+  EXPECT_THAT(error_of<ConfigError>(config),
+              HasSubstr("L2H0 is not in a model of n_layers = 2 and n_heads = 2, expected L0H0 to L1H1"));
+  config.model.head_kernels = {{0, 2, {}}};
+  EXPECT_THAT(error_of<ConfigError>(config), HasSubstr("L0H2 is not in a model"));
+  config.model.head_kernels = {{0, 1, {}}, {0, 1, {.family = KernelFamily::kInduction}}};
+  EXPECT_THAT(error_of<ConfigError>(config), HasSubstr("L0H1 is given twice"));
+}
+
 TEST(Check, the_family_fits_how_the_task_is_read) {
   RunConfig config = default_config("reverse");
   config.model.family = models::Family::kCausal;

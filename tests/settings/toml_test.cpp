@@ -9,6 +9,7 @@
 #include "src/core/error.hpp"
 #include "train/settings/config.hpp"
 #include "train/settings/field.hpp"
+#include "train/settings/head_kernels.hpp"
 
 namespace headtorch::train {
 namespace {
@@ -44,6 +45,22 @@ double random_finite(std::mt19937_64& engine) {
   }
 }
 
+nn::HeadKernelPlace random_place(std::mt19937_64& engine) {
+  nn::HeadKernelPlace place{static_cast<std::int64_t>(engine() % 64),
+                            static_cast<std::int64_t>(engine() % 64)};
+  place.kernel.family = static_cast<KernelFamily>(engine() % 7);
+  place.kernel.eps = std::ldexp(static_cast<double>(engine() >> 11), -53);
+  if (place.kernel.family == KernelFamily::kKey)
+    place.kernel.key = static_cast<std::int64_t>(engine() % 4096);
+  if (place.kernel.family == KernelFamily::kGaussian) {
+    place.kernel.slope = random_finite(engine);
+    place.kernel.offset = random_finite(engine);
+    place.kernel.bandwidth = std::abs(random_finite(engine));
+  }
+  if (place.kernel.family == KernelFamily::kUniform) place.kernel.eps = 0.0;
+  return place;
+}
+
 TEST(Toml, round_trip_is_exact_for_every_field) {
   std::mt19937_64 engine(7);
   for (int round = 0; round < 300; ++round) {
@@ -67,6 +84,10 @@ TEST(Toml, round_trip_is_exact_for_every_field) {
         ASSERT_TRUE(assign(field, std::abs(random_finite(engine)), config));
       } else if (std::holds_alternative<Boolean>(field.kind)) {
         ASSERT_TRUE(assign(field, engine() % 2 == 0, config));
+      } else if (std::holds_alternative<KernelList>(field.kind)) {
+        std::vector<std::string> texts(engine() % 4);
+        for (std::string& text : texts) text = head_kernel_text(random_place(engine));
+        ASSERT_TRUE(assign(field, texts, config)) << field.name;
       } else {
         ASSERT_TRUE(assign(field, std::string("a \"b\"\\ \n\t\x01\x7f \u00e4\u4e2d\U0001F600 #="), config));
       }
@@ -116,6 +137,17 @@ TEST(Toml, errors_name_file_line_key_value_and_what_is_allowed) {
               HasSubstr("model.scale = a date or time, expected sqrt, learned or"));
   EXPECT_THAT(error_of("[model]\nbandwidth = [1, \"2\"]"), HasSubstr("model.bandwidth = a list"));
   EXPECT_THAT(error_of("[model.norm]\npre = 1"), HasSubstr("[c.toml:1] model.norm = a table"));
+}
+
+TEST(Toml, head_kernels_are_refused_saying_which_and_why) {
+  EXPECT_THAT(error_of("[model]\nn_heads = 2\nhead_kernels = [\"L0H0 uniform\", \"L0H1 gaus\"]"),
+              AllOf(StartsWith("[c.toml:3] model.head_kernels = [\"L0H0 uniform\", \"L0H1 gaus\"]: "),
+                    HasSubstr("'gaus'"), HasSubstr("expected none or a list of LxHy KERNEL"),
+                    HasSubstr("first-same-token")));
+  EXPECT_THAT(error_of("[model]\nhead_kernels = [\"L0H0 gaussian bandwidth -2\"]"),
+              HasSubstr("bandwidth is -2"));
+  EXPECT_THAT(error_of("[model]\nhead_kernels = [\"H0L0 uniform\"]"),
+              HasSubstr("does not start with a head such as L0H1"));
 }
 
 TEST(Toml, unknown_keys_are_refused_with_the_nearest_one) {
@@ -187,6 +219,12 @@ TEST(Toml, every_key_has_its_range) {
       {"model.bandwidth", {"1", "0.5", "[1, 2.0]"}, {"0", "[]", "[1, -1]", "inf", "[nan]"}},
       {"model.kernel_slope", {"-1", "0", "[1, -1]"}, {"inf", "[]", "\"1\""}},
       {"model.kernel_offset", {"-3", "15", "[0, 2.5]"}, {"nan", "[]", "[[1]]"}},
+      {"model.head_kernels",
+       {"[]", "[\"L0H1 uniform\"]",
+        "[\"L63H0 one-key key 3\", \"L0H0 gaussian slope -1 offset 15 bandwidth .4\"]"},
+       {"[1]", "\"none\"", "\"L0H1 uniform\"", "[\"L0H1 uniform\", 1]", "[\"\"]", "[\"L0H1\"]",
+        "[\"uniform\"]", "[\"L0H-1 uniform\"]", "[\"L0H1 nearest\"]", "[\"L0H1 gaussian bandwidth 0\"]",
+        "[\"L0H1 same-token eps 2\"]", "[\"L0H1 same-token eps\"]"}},
       {"train.steps", {"1", "1000000000"}, {"0", "1000000001", "1.0"}},
       {"train.batch", {"1", "65536"}, {"0", "65537"}},
       {"train.accumulate", {"1", "1024"}, {"0", "1025"}},

@@ -5,6 +5,8 @@
 #include <utf8.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "src/core/error.hpp"
 #include "train/settings/embedded_presets.hpp"
@@ -50,6 +52,21 @@ void check_per_head(std::string_view name, const std::vector<double>& values, st
                     fmt::format("has {} values with n_heads = {}, expected 1 or one a head", count, n_heads));
 }
 
+void check_head_kernels(const models::ModelOptions& model) {
+  std::set<std::pair<std::int64_t, std::int64_t>> seen;
+  for (const nn::HeadKernelPlace& place : model.head_kernels) {
+    const std::string name = fmt::format("L{}H{}", place.layer, place.head);
+    if (place.layer >= model.n_layers || place.head >= model.n_heads) {
+      throw ConfigError(
+          "head_kernels",
+          fmt::format("{} is not in a model of n_layers = {} and n_heads = {}, expected L0H0 to L{}H{}", name,
+                      model.n_layers, model.n_heads, model.n_layers - 1, model.n_heads - 1));
+    }
+    if (!seen.emplace(place.layer, place.head).second)
+      throw ConfigError("head_kernels", fmt::format("{} is given twice, expected one kernel a head", name));
+  }
+}
+
 }  // namespace
 
 std::span<const Setting> settings() {
@@ -71,8 +88,11 @@ void set_flag(std::string_view name, std::string_view value, RunConfig& config) 
   if (!utf8::is_valid(value.begin(), value.end())) {
     throw UsageError("--" + flag, "is not UTF-8, and could not be written to config.toml");
   }
-  if (!assign(field, value_from_text(field, value), config)) {
-    throw ConfigError("--" + flag, fmt::format("{} is not allowed, expected {}", value, allowed(field)));
+  const Value read = value_from_text(field, value);
+  if (!assign(field, read, config)) {
+    const std::string fault = fault_of(field, read);
+    throw ConfigError("--" + flag, fmt::format("{} is not allowed{}, expected {}", value,
+                                               fault.empty() ? "" : ": " + fault, allowed(field)));
   }
 }
 
@@ -114,6 +134,7 @@ void check(const RunConfig& config) {
   check_per_head("bandwidth", model.attention.bandwidth, model.n_heads);
   check_per_head("kernel_slope", model.attention.kernel_slope, model.n_heads);
   check_per_head("kernel_offset", model.attention.kernel_offset, model.n_heads);
+  check_head_kernels(model);
   const bool left_to_right = description.reading == tasks::Reading::kLeftToRight;
   if (left_to_right != (model.family == models::Family::kCausal)) {
     throw ConfigError("model", fmt::format("family = {} does not fit task {}, which is read {}: expected {}",

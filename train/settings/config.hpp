@@ -72,8 +72,9 @@ std::string_view preset_text(std::string_view name);
 /// @throws UsageError for an unknown task.
 RunConfig default_config(std::string_view task);
 
-/// Checks what no single value can: heads divide the width, kernel lists have 1 or n_heads values, the family
-/// fits the task, the last rate is not above the peak.
+/// Checks what no single value can: heads divide the width, kernel lists have 1 or n_heads values, head
+/// kernels name heads that exist and each once, the family fits the task, the last rate is not above the
+/// peak.
 /// @throws ConfigError naming the settings and both values.
 void check(const RunConfig& config);
 /// Advice that is worth a line, for example features a head outside 32..128 and why that matters; may be

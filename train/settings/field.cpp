@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "src/core/error.hpp"
+#include "train/settings/head_kernels.hpp"
 #include "train/settings/number.hpp"
 
 namespace headtorch::train {
@@ -105,6 +106,7 @@ std::string allowed(const Field& field) {
           },
           [](const Choice& kind) { return fmt::format("one of {}", fmt::join(kind.names, ", ")); },
           [](const ScaleFactor&) { return "sqrt, learned or " + range_text(0.0, false, kInfinity); },
+          [](const KernelList&) { return std::string(kHeadKernelsAllowed); },
       },
       field.kind);
 }
@@ -130,6 +132,15 @@ Value value_from_text(const Field& field, std::string_view text) {
                         [&](const ScaleFactor&) -> Value {
                           if (text == "sqrt" || text == "learned") return std::string(text);
                           return real_from_text(field, text);
+                        },
+                        [&](const KernelList&) -> Value {
+                          std::vector<std::string> places;
+                          if (text == kNoHeadKernels) return places;
+                          for (const std::string_view part : split_at_commas(text)) {
+                            if (!reads_as_head_kernel(part)) unreadable(field, part);
+                            places.emplace_back(part);
+                          }
+                          return places;
                         },
                     },
                     field.kind);
@@ -200,8 +211,31 @@ bool assign(const Field& field, const Value& value, RunConfig& config) {
             kind.at(config) = {nn::ScaleKind::kNumber, *real};
             return true;
           },
+          [&](const KernelList& kind) {
+            if (!fault_of(field, value).empty()) return false;
+            std::vector<nn::HeadKernelPlace> places;
+            if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+              for (const std::string& text : *texts) places.push_back(parse_head_kernel(text));
+            }
+            kind.at(config) = std::move(places);
+            return true;
+          },
       },
       field.kind);
+}
+
+std::string fault_of(const Field& field, const Value& value) {
+  if (!std::holds_alternative<KernelList>(field.kind)) return {};
+  const auto* texts = std::get_if<std::vector<std::string>>(&value);
+  if (!texts) {
+    // An empty list in a file has no type of its own.
+    const auto* numbers = std::get_if<std::vector<double>>(&value);
+    return numbers && numbers->empty() ? std::string() : "is no list of texts";
+  }
+  for (const std::string& text : *texts) {
+    if (std::string fault = head_kernel_fault(text); !fault.empty()) return fault;
+  }
+  return {};
 }
 
 Value value_of(const Field& field, const RunConfig& config) {
@@ -226,6 +260,12 @@ Value value_of(const Field& field, const RunConfig& config) {
                           if (scale.kind == nn::ScaleKind::kNumber) return scale.number;
                           return std::string(scale.kind == nn::ScaleKind::kSqrt ? "sqrt" : "learned");
                         },
+                        [&](const KernelList& kind) -> Value {
+                          std::vector<std::string> texts;
+                          for (const nn::HeadKernelPlace& place : kind.at(readable))
+                            texts.push_back(head_kernel_text(place));
+                          return texts;
+                        },
                     },
                     field.kind);
 }
@@ -239,6 +279,11 @@ std::string to_toml_text(const Value& value) {
                         [](const std::vector<double>& values) {
                           std::vector<std::string> texts;
                           for (const double v : values) texts.push_back(real_text(v));
+                          return fmt::format("[{}]", fmt::join(texts, ", "));
+                        },
+                        [](const std::vector<std::string>& values) {
+                          std::vector<std::string> texts;
+                          for (const std::string& v : values) texts.push_back(quoted_text(v));
                           return fmt::format("[{}]", fmt::join(texts, ", "));
                         },
                     },

@@ -17,7 +17,8 @@
 namespace headtorch::train {
 
 /// A value as a file or a flag gives it.
-using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+using Value =
+    std::variant<bool, std::int64_t, double, std::string, std::vector<double>, std::vector<std::string>>;
 
 struct Text {
   std::string& (*at)(RunConfig&);
@@ -50,9 +51,13 @@ struct ScaleFactor {
   nn::Scale& (*at)(RunConfig&);
 };
 
+struct KernelList {
+  std::vector<nn::HeadKernelPlace>& (*at)(RunConfig&);
+};
+
 struct Field {
   std::string section, name, help;
-  std::variant<Text, Boolean, Integer, Real, RealList, Choice, ScaleFactor> kind;
+  std::variant<Text, Boolean, Integer, Real, RealList, Choice, ScaleFactor, KernelList> kind;
 };
 
 /// Every field, in the order in which they are applied and written.
@@ -65,6 +70,8 @@ std::string allowed(const Field& field);
 Value value_from_text(const Field& field, std::string_view text);
 /// Stores the value; false when its type or size is not allowed, or it names no choice.
 bool assign(const Field& field, const Value& value, RunConfig& config);
+/// What is wrong with a value that assign refused, where its field can say more than allowed(); else empty.
+std::string fault_of(const Field& field, const Value& value);
 /// The field's present value.
 Value value_of(const Field& field, const RunConfig& config);
 /// As TOML: shortest text that gives the same value back.

@@ -86,7 +86,14 @@ std::vector<Field> model_fields() {
       {"model", "kernel_offset", "b of a kernel centred at key a i + b",
        RealList{[](RunConfig& c) -> std::vector<double>& { return c.model.attention.kernel_offset; },
                 -kNoLimit}},
-  };
+      {"model", "head_kernels", "heads replaced by fixed kernels; the rest of the model stays the same",
+       KernelList{[](RunConfig & c) -> auto& {return c.model.head_kernels;
+}
+}  // namespace
+}  // namespace headtorch::train
+,
+}
+;
 }
 
 std::vector<Field> train_fields() {

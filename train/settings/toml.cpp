@@ -52,6 +52,16 @@ std::optional<std::vector<double>> numbers_of(const toml::array& array) {
   return values;
 }
 
+std::optional<std::vector<std::string>> texts_of(const toml::array& array) {
+  std::vector<std::string> values;
+  for (const toml::node& element : array) {
+    const auto* text = element.as_string();
+    if (!text) return std::nullopt;
+    values.push_back(text->get());
+  }
+  return values;
+}
+
 /// Nothing for a type that no setting has.
 std::optional<Value> value_from_node(const toml::node& node) {
   if (const auto* truth = node.as_boolean()) return Value(truth->get());
@@ -60,6 +70,7 @@ std::optional<Value> value_from_node(const toml::node& node) {
   if (const auto* text = node.as_string()) return Value(text->get());
   if (const auto* array = node.as_array()) {
     if (auto values = numbers_of(*array)) return Value(std::move(*values));
+    if (auto values = texts_of(*array)) return Value(std::move(*values));
   }
   return std::nullopt;
 }
@@ -122,9 +133,10 @@ void read_toml(std::string_view text, std::string_view file, RunConfig& config) 
     if (!node) continue;
     const std::optional<Value> value = value_from_node(*node);
     if (!value || !assign(field, *value, changed)) {
+      const std::string fault = value ? fault_of(field, *value) : "";
       throw ConfigError(place(file, node->source()),
-                        fmt::format("{}.{} = {}, expected {}", field.section, field.name, shown(*node, value),
-                                    allowed(field)));
+                        fmt::format("{}.{} = {}{}, expected {}", field.section, field.name,
+                                    shown(*node, value), fault.empty() ? "" : ": " + fault, allowed(field)));
     }
   }
   config = std::move(changed);
