@@ -10,14 +10,17 @@
 namespace headtorch::probe {
 
 struct HeadReaderOptions {
-  /// Importance of each row, [layers][heads * queries]; empty: every row alike, and the reports say so.
+  /// Importance of each row, [layers][heads * queries], >= 0. Empty, or all zero for a head: every row alike,
+  /// and the reports say so.
   std::vector<std::vector<double>> row_importance;
   bool kernel_by_row = false;  ///< also a centre and bandwidth for each row (A12)
 };
 
 /// Reads weights a few inputs at a time, so that they need never be in memory at once, and says what each
 /// head does. Scores are over the inputs of both halves; kernels are fitted on the first and judged on the
-/// second.
+/// second. Memory does not grow with the inputs, but for one summed map a head for each length of padded
+/// ones. Each row is divided by its sum, which must be within 1 % of one; a row of zeros sees nothing and
+/// counts nowhere. Results do not depend on the number of threads.
 class HeadReader {
  public:
   explicit HeadReader(HeadReaderOptions options);
@@ -25,11 +28,13 @@ class HeadReader {
   HeadReader(const HeadReader&) = delete;
   HeadReader& operator=(const HeadReader&) = delete;
 
-  /// Layers, heads and sizes must be the same in all calls.  @throws ShapeError when they are not,
-  /// ConfigError for weights that are not finite or not within 0..1.
+  /// All inputs to fit come before those to judge. Layers, heads and sizes must be the same in all calls.
+  /// @throws ShapeError when they are not, ConfigError for weights that are not finite, not within 0..1, on
+  /// keys that the row may not see, or do not sum to one; nothing is added then.
   void fit(const AttentionMaps& maps);
   void judge(const AttentionMaps& maps);
-  /// Random tokens repeated: the induction score is measured on these alone when they are given.
+  /// Random tokens repeated: the induction score is measured on these alone when they are given. They may
+  /// have another length.
   void repeated(const AttentionMaps& maps);
 
   /// One report a head, by layer and head. With nothing to judge on, the fitted half is used and said to be.

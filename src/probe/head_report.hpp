@@ -28,11 +28,17 @@ struct NamedScore {
   Score score;
 };
 
-/// One row's own Gaussian, exp(-(j - centre)^2 / 2 bandwidth^2), with the share of uniform that all rows
-/// share.
+/// One row's own Gaussian, exp(-(j - centre)^2 / 2 bandwidth^2), mixed with the share of uniform that all
+/// rows have (NearestKernel::eps_by_row).
 struct RowKernel {
   double centre = 0.0, bandwidth = 1.0;
   bool identified = true;  ///< false: the row is so flat that centre and bandwidth mean little
+};
+
+/// The best of one family, and what it explains of the inputs judged.
+struct FamilyFit {
+  HeadKernel kernel;
+  double explained = 0.0;
 };
 
 /// The best of the families, fitted on one half of the inputs and judged on the other. KL in nats.
@@ -42,12 +48,14 @@ struct NearestKernel {
   double kl_uniform =
       0.0;  ///< the same to uniform; below kUniformKl the head is "uniform", nothing is explained
   double explained = 0.0;             ///< 1 - kl / kl_uniform; NaN for a uniform head
-  double explained_unweighted = 0.0;  ///< the same with every row alike
-  double positional_share = 0.0;  ///< explained by the mean matrix: the best any positional kernel could do
-  std::string nature;             ///< "positional", "content", "mixed", "uniform"
-  bool weighted = false;          ///< whether rows were weighted by their importance
-  std::vector<RowKernel> rows;    ///< one a query when asked for, with what they explain together
-  std::optional<double> explained_by_row;
+  double explained_unweighted = 0.0;  ///< the same with every row alike, eps fitted so
+  double positional_share = 0.0;    ///< explained by the mean matrix: the best any positional kernel could do
+  std::string nature;               ///< "positional", "content", "mixed", "uniform"
+  bool weighted = false;            ///< whether rows were weighted by their importance
+  bool held_out = true;             ///< false: nothing to judge on, all figures are of the half fitted
+  std::vector<FamilyFit> families;  ///< each of those tried: one key, Gaussians of slope 1, -1 and 0, tokens
+  std::vector<RowKernel> rows;      ///< one a query when asked for, with what they explain together
+  std::optional<double> eps_by_row, explained_by_row;
 };
 
 inline constexpr double kUniformKl = 0.02;  ///< nats: below, a head is called uniform
@@ -57,17 +65,22 @@ inline constexpr double kDoubtfulKl =
 struct HeadReport {
   std::int64_t layer = 0, head = 0;  ///< from 0
   std::string stack;                 ///< "encoder", "decoder", "cross"; empty where a model has one stack
-  std::vector<NamedScore> scores;    ///< in the order of docs/reading_heads.md
+  std::int64_t queries = 0, keys = 0;
+  std::vector<NamedScore> scores;         ///< in the order of docs/reading_heads.md
+  std::optional<std::int64_t> sink_key;   ///< the key of score "sink"
+  std::optional<std::int64_t> like_head;  ///< the head of the layer that score "similarity" compares with
   NearestKernel kernel;
-  std::vector<std::string> labels;
+  std::vector<std::string> labels;  ///< probe/labels.hpp
 
   /// @throws ConfigError for an unknown name.
   const Score& score(std::string_view name) const;
 };
 
-/// "L0H1".
+/// "L0H1", "cross L0H1".
 std::string head_name(const HeadReport& head);
-/// "L0H1 is a mirrored Gaussian, h 0.4, explains 97 %".
+/// "L0H1 is a mirrored Gaussian, h 0.4, explains 97 %", from kIsKernel on; "L0H1 is partly ..." from
+/// kIsPartly on; below "L1H0 is no kernel tried: same token explains 12 %"; "L0H0 is uniform".
 std::string sentence(const HeadReport& head);
+inline constexpr double kIsKernel = 0.75, kIsPartly = 0.4;  ///< explained
 
 }  // namespace headtorch::probe

@@ -1,0 +1,113 @@
+#include "src/probe/nearest_kernel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "src/probe/positional_fit.hpp"
+
+namespace headtorch::probe {
+namespace {
+
+constexpr double kTight = 1e-10;  // relative, of eps
+
+bool is_positional(const HeadKernel& kernel) {
+  return kernel.family == KernelFamily::kUniform || kernel.family == KernelFamily::kKey ||
+         kernel.family == KernelFamily::kGaussian;
+}
+
+KernelFit fit_tokens(const KernelStatistics& statistics, KernelFamily family) {
+  const Mixture::Best best = statistics.token_mixture(family, RowWeights::kImportance).best(kTight);
+  return {.kernel = {.family = family, .eps = best.eps}, .loss = best.loss};
+}
+
+std::vector<KernelFit> fit_families(const KernelStatistics& statistics, std::span<const SummedRow> rows) {
+  std::vector<KernelFit> fits{fit_key(rows)};
+  for (const double slope : {1.0, -1.0, 0.0}) fits.push_back(fit_gaussian(rows, slope));
+  if (statistics.knows_tokens()) {
+    for (const KernelFamily family : {KernelFamily::kSameToken, KernelFamily::kFirstSameToken,
+                                      KernelFamily::kLastSameToken, KernelFamily::kInduction}) {
+      fits.push_back(fit_tokens(statistics, family));
+    }
+  }
+  return fits;
+}
+
+Mixture mixture_of(const HeadKernel& kernel, const KernelStatistics& statistics, RowWeights weights) {
+  return is_positional(kernel) ? positional_mixture(statistics.rows(weights), kernel)
+                               : statistics.token_mixture(kernel.family, weights);
+}
+
+/// KL(A || K) from -sum w A ln K.
+double kl(const KernelStatistics& statistics, RowWeights weights, double loss) {
+  return std::max(0.0, loss - statistics.mean_entropy(weights));
+}
+
+double explained(const KernelStatistics& statistics, RowWeights weights, double loss) {
+  const double uniform = statistics.kl_uniform(weights);
+  return uniform > 0.0 ? 1.0 - kl(statistics, weights, loss) / uniform
+                       : std::numeric_limits<double>::quiet_NaN();
+}
+
+double explained_by(const HeadKernel& kernel, const KernelStatistics& statistics) {
+  return explained(statistics, RowWeights::kImportance,
+                   mixture_of(kernel, statistics, RowWeights::kImportance).loss(kernel.eps));
+}
+
+double positional_share(const LayerShape& shape, const KernelStatistics& fit, const KernelStatistics& judge) {
+  const std::vector<double> mean = fit.mean_weights();
+  const double eps = mean_mixture(fit.rows(RowWeights::kImportance), mean, shape.keys).best(kTight).eps;
+  return explained(judge, RowWeights::kImportance,
+                   mean_mixture(judge.rows(RowWeights::kImportance), mean, shape.keys).loss(eps));
+}
+
+std::string nature_of(const NearestKernel& nearest) {
+  double positional = 0.0, content = 0.0;
+  for (const FamilyFit& family : nearest.families) {
+    double& best = is_positional(family.kernel) ? positional : content;
+    best = std::max(best, family.explained);
+  }
+  if (nearest.positional_share >= kPositionalShare) return "positional";
+  const bool by_content = content >= positional + kContentLead;
+  return nearest.positional_share <= kContentShare && by_content ? "content" : "mixed";
+}
+
+double refitted_alike(HeadKernel kernel, const KernelStatistics& fit, const KernelStatistics& judge) {
+  kernel.eps = mixture_of(kernel, fit, RowWeights::kAlike).best(kTight).eps;
+  return explained(judge, RowWeights::kAlike, mixture_of(kernel, judge, RowWeights::kAlike).loss(kernel.eps));
+}
+
+}  // namespace
+
+NearestKernel nearest_kernel(const LayerShape& shape, const KernelStatistics& fit,
+                             const KernelStatistics& judge) {
+  NearestKernel nearest;
+  nearest.held_out = !judge.empty();
+  const KernelStatistics& judged = nearest.held_out ? judge : fit;
+  nearest.weighted = fit.weighted() && judged.weighted();
+  nearest.kl_uniform = nearest.kl = judged.kl_uniform(RowWeights::kImportance);
+  nearest.explained = nearest.explained_unweighted = nearest.positional_share =
+      std::numeric_limits<double>::quiet_NaN();
+  nearest.nature = "uniform";
+  if (nearest.kl_uniform < kUniformKl || fit.empty()) return nearest;
+
+  const std::vector<SummedRow> rows = fit.rows(RowWeights::kImportance);
+  const double fit_uniform = fit.kl_uniform(RowWeights::kImportance);
+  KernelFit best{.kernel = {}, .loss = fit.mean_entropy(RowWeights::kImportance) + fit_uniform};
+  for (const KernelFit& candidate : fit_families(fit, rows)) {
+    if (candidate.loss < best.loss - kFamilyGain * fit_uniform) best = candidate;
+    nearest.families.push_back(
+        {.kernel = candidate.kernel, .explained = explained_by(candidate.kernel, judged)});
+  }
+  nearest.kernel = best.kernel;
+  const double loss = mixture_of(best.kernel, judged, RowWeights::kImportance).loss(best.kernel.eps);
+  nearest.kl = kl(judged, RowWeights::kImportance, loss);
+  nearest.explained = explained(judged, RowWeights::kImportance, loss);
+  nearest.explained_unweighted = refitted_alike(best.kernel, fit, judged);
+  nearest.positional_share = positional_share(shape, fit, judged);
+  nearest.nature = nature_of(nearest);
+  return nearest;
+}
+
+}  // namespace headtorch::probe

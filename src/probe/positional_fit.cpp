@@ -1,0 +1,200 @@
+#include "src/probe/positional_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "src/probe/gaussian_search.hpp"
+
+namespace headtorch::probe {
+namespace {
+
+constexpr std::size_t kCandidates = 3;           // offsets or keys tried
+constexpr std::size_t kSearchCells = 16 * 1024;  // weights looked at while searching; all for the last steps
+constexpr std::size_t kSearchRows = 32;          // and at least so many rows
+
+/// Rows at even steps of the weight, as many as stand for all of them while searching.
+std::vector<SummedRow> sample(std::span<const SummedRow> rows) {
+  std::size_t cells = 0;
+  for (const SummedRow& row : rows) cells += row.mass.size();
+  const std::size_t wanted =
+      std::max(kSearchRows, rows.size() * kSearchCells / std::max<std::size_t>(cells, 1));
+  if (wanted >= rows.size()) return {rows.begin(), rows.end()};
+  std::vector<SummedRow> chosen;
+  double passed = 0.0;
+  std::size_t taken = 0;
+  for (const SummedRow& row : rows) {
+    passed += row.weight * row.inputs;
+    const auto due = static_cast<std::size_t>(std::floor(passed * static_cast<double>(wanted) + 0.5));
+    if (due <= taken) continue;
+    chosen.push_back(row);
+    chosen.back().weight = static_cast<double>(due - taken) / (static_cast<double>(wanted) * row.inputs);
+    taken = due;
+  }
+  return chosen;
+}
+
+/// Weight above uniform by key - slope * query, for the slopes 1, -1 and 0; `first` is what index 0 stands
+/// for.
+struct Profile {
+  std::int64_t first = 0;
+  std::vector<double> excess;
+};
+
+Profile profile(std::span<const SummedRow> rows, double slope) {
+  std::int64_t queries = 0, keys = 0;
+  for (const SummedRow& row : rows) {
+    queries = std::max(queries, row.query + 1);
+    keys = std::max(keys, row.visible);
+  }
+  const auto step = static_cast<std::int64_t>(slope);
+  Profile profile{.first = step > 0 ? 1 - queries : 0, .excess = {}};
+  profile.excess.resize(static_cast<std::size_t>(step == 0 ? keys : queries + keys - 1));
+  for (const SummedRow& row : rows) {
+    const double uniform = row.inputs / static_cast<double>(row.visible);
+    const std::int64_t start = -step * row.query - profile.first;
+    for (std::int64_t key = 0; key < row.visible; ++key) {
+      profile.excess[static_cast<std::size_t>(start + key)] +=
+          row.weight * (row.mass[static_cast<std::size_t>(key)] - uniform);
+    }
+  }
+  return profile;
+}
+
+std::vector<double> peaks(const Profile& profile) {
+  std::vector<std::size_t> order(profile.excess.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const std::size_t n = std::min(kCandidates, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
+                    [&](std::size_t a, std::size_t b) {
+                      return profile.excess[a] != profile.excess[b] ? profile.excess[a] > profile.excess[b]
+                                                                    : a < b;
+                    });
+  std::vector<double> places;
+  for (std::size_t i = 0; i < n; ++i) {
+    places.push_back(static_cast<double>(profile.first + static_cast<std::int64_t>(order[i])));
+  }
+  // A broad head peaks nowhere in particular: also the middle of what is above uniform.
+  double above = 0.0, moment = 0.0;
+  for (std::size_t i = 0; i < profile.excess.size(); ++i) {
+    const double excess = std::max(0.0, profile.excess[i]);
+    above += excess;
+    moment += excess * static_cast<double>(profile.first + static_cast<std::int64_t>(i));
+  }
+  if (above > 0.0) places.push_back(moment / above);
+  return places;
+}
+
+double greatest_bandwidth(std::span<const SummedRow> rows) {
+  std::int64_t keys = 1;
+  for (const SummedRow& row : rows) keys = std::max(keys, row.visible);
+  return 4.0 * static_cast<double>(keys);
+}
+
+}  // namespace
+
+void gaussian_window(double centre, double bandwidth, std::int64_t visible, GaussianWindow& window) {
+  const double last = static_cast<double>(visible - 1);
+  const double nearest = std::abs(std::clamp(std::round(centre), 0.0, last) - centre);
+  const double reach = std::sqrt(nearest * nearest + 80.0 * bandwidth * bandwidth);
+  const double first = std::clamp(std::ceil(centre - reach), 0.0, last);
+  const double stop = std::clamp(std::floor(centre + reach), first, last);
+  window.first = static_cast<std::int64_t>(first);
+  window.k0.resize(static_cast<std::size_t>(stop - first) + 1);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < window.k0.size(); ++i) {
+    const double distance = std::abs(first + static_cast<double>(i) - centre);
+    window.k0[i] = std::exp(-0.5 * ((distance - nearest) / bandwidth) * ((distance + nearest) / bandwidth));
+    sum += window.k0[i];
+  }
+  for (double& weight : window.k0) weight /= sum;
+}
+
+void add_gaussian_row(const SummedRow& row, double centre, double bandwidth, GaussianWindow& window,
+                      Mixture& mixture) {
+  gaussian_window(centre, bandwidth, row.visible, window);
+  const double uniform = 1.0 / static_cast<double>(row.visible);
+  const auto mass = row.mass.subspan(static_cast<std::size_t>(window.first), window.k0.size());
+  double inside = 0.0;
+  for (std::size_t i = 0; i < mass.size(); ++i) {
+    inside += mass[i];
+    mixture.add(row.weight * mass[i], window.k0[i], uniform);
+  }
+  if (std::cmp_less(mass.size(), row.visible)) {
+    mixture.add(row.weight * (row.inputs - inside), 0.0, uniform);
+  }
+}
+
+Mixture positional_mixture(std::span<const SummedRow> rows, const HeadKernel& kernel) {
+  Mixture mixture;
+  GaussianWindow window;
+  for (const SummedRow& row : rows) {
+    if (kernel.family == KernelFamily::kGaussian) {
+      add_gaussian_row(row, kernel.slope * static_cast<double>(row.query) + kernel.offset, kernel.bandwidth,
+                       window, mixture);
+      continue;
+    }
+    const double uniform = 1.0 / static_cast<double>(row.visible);
+    if (kernel.family == KernelFamily::kKey && kernel.key < row.visible) {
+      const double on = row.mass[static_cast<std::size_t>(kernel.key)];
+      mixture.add(row.weight * on, 1.0, uniform);
+      mixture.add(row.weight * (row.inputs - on), 0.0, uniform);
+    } else {
+      mixture.add(row.weight * row.inputs, uniform, uniform);
+    }
+  }
+  return mixture;
+}
+
+Mixture mean_mixture(std::span<const SummedRow> rows, std::span<const double> mean, std::int64_t keys) {
+  Mixture mixture;
+  for (const SummedRow& row : rows) {
+    const auto k0 = mean.subspan(static_cast<std::size_t>(row.query * keys), row.mass.size());
+    const double sum = std::accumulate(k0.begin(), k0.end(), 0.0);
+    const double uniform = 1.0 / static_cast<double>(row.visible);
+    for (std::size_t key = 0; key < k0.size(); ++key) {
+      mixture.add(row.weight * row.mass[key], sum > 0.0 ? k0[key] / sum : uniform, uniform);
+    }
+  }
+  return mixture;
+}
+
+KernelFit fit_key(std::span<const SummedRow> rows) {
+  KernelFit best{.kernel = {.family = KernelFamily::kKey}, .loss = std::numeric_limits<double>::infinity()};
+  for (const double place : peaks(profile(rows, 0.0))) {
+    HeadKernel kernel{.family = KernelFamily::kKey, .key = static_cast<std::int64_t>(std::round(place))};
+    const Mixture::Best fit = positional_mixture(rows, kernel).best(1e-10);
+    kernel.eps = fit.eps;
+    if (fit.loss < best.loss) best = {.kernel = kernel, .loss = fit.loss};
+  }
+  return best;
+}
+
+KernelFit fit_gaussian(std::span<const SummedRow> rows, double slope) {
+  const auto loss_on = [slope](std::span<const SummedRow> some) {
+    return [some, slope](const GaussianPoint& at) {
+      return positional_mixture(some, {.family = KernelFamily::kGaussian,
+                                       .slope = slope,
+                                       .offset = at.offset,
+                                       .bandwidth = std::exp(at.log_bandwidth)})
+          .best(1e-5)
+          .loss;
+    };
+  };
+  const std::vector<SummedRow> some = sample(rows);
+  const double greatest = greatest_bandwidth(rows);
+  GaussianPoint best = coarse_search(loss_on(some), peaks(profile(rows, slope)), greatest);
+  best = refine(loss_on(rows), best, {.step = 0.05, .least_step = 0.001, .greatest_bandwidth = greatest});
+  KernelFit fit{.kernel = {.family = KernelFamily::kGaussian,
+                           .slope = slope,
+                           .offset = best.offset,
+                           .bandwidth = std::exp(best.log_bandwidth)}};
+  const Mixture::Best mixed = positional_mixture(rows, fit.kernel).best(1e-10);
+  fit.kernel.eps = mixed.eps;
+  fit.loss = mixed.loss;
+  return fit;
+}
+
+}  // namespace headtorch::probe
