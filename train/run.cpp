@@ -17,6 +17,7 @@
 #include "train/batch.hpp"
 #include "train/checkpoint.hpp"
 #include "train/device.hpp"
+#include "train/entropy_bonus.hpp"
 #include "train/evaluate.hpp"
 #include "train/memory.hpp"
 #include "train/record.hpp"
@@ -69,7 +70,9 @@ class Run {
     result.threads = replicas_.size();
     result.device = device_.is_cpu() ? "cpu" : "cuda";
     model_->train();
-    result.attention_path = model_->encoder()->layer(0).attention()->is_fused() ? "fused" : "explicit";
+    const bool writes_weights = options_.entropy_weight > 0.0;
+    result.attention_path =
+        !writes_weights && model_->encoder()->layer(0).attention()->is_fused() ? "fused" : "explicit";
     start_ = Clock::now();
 
     std::int64_t clipped = 0, in_a_row = 0;
@@ -174,8 +177,12 @@ class Run {
     nn::DropoutStream stream(static_cast<std::uint64_t>(options_.seed), batch_index, first_example);
     nn::Context context;
     if (device_.is_cpu()) context.dropout = &stream;
+    std::optional<EntropyBonus> bonus;
+    if (options_.entropy_weight > 0.0) context.probe = &bonus.emplace(config_.model.family).probe();
     const torch::Tensor loss = summed_loss(model_->forward(tensors.tokens_BT, context), tensors.labels_BT);
-    optimizer_.flatten(torch::autograd::grad({loss}, optimizer_.parameters(), {}, /*retain_graph=*/false,
+    const torch::Tensor objective =
+        bonus ? loss - options_.entropy_weight * bonus->sum(tensors.labels_BT) : loss;
+    optimizer_.flatten(torch::autograd::grad({objective}, optimizer_.parameters(), {}, /*retain_graph=*/false,
                                              /*create_graph=*/false, /*allow_unused=*/true),
                        flat);
     return loss.item<double>();

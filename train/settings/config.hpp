@@ -24,7 +24,8 @@ struct TrainOptions {
   double min_lr = 0.0;
   std::int64_t warmup = 50;  ///< steps
   Schedule schedule = Schedule::kCosine;
-  double clip = 1.0;  ///< largest global gradient norm; 0: off
+  double clip = 1.0;            ///< largest global gradient norm; 0: off
+  double entropy_weight = 0.0;  ///< rewards attention entropy (train/entropy_bonus.hpp); 0: off
   double weight_decay = 0.01;
   double beta2 = 0.999;
   std::int64_t seed = 1;
