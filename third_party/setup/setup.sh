@@ -18,6 +18,8 @@ source "$root/third_party/setup/packages.sh"
 source "$root/third_party/setup/libtorch.sh"
 # shellcheck source=third_party/setup/python_peers.sh
 source "$root/third_party/setup/python_peers.sh"
+# shellcheck source=third_party/setup/browser.sh
+source "$root/third_party/setup/browser.sh"
 
 # One set-up at a time: descriptor 9 holds the lock until this script ends. No child inherits it (see follow).
 take_lock() {
@@ -85,5 +87,6 @@ install_packages
 install_libtorch
 if [[ $target == all ]]; then
   install_python_peers
+  install_browser
 fi
 build_target
