@@ -164,6 +164,9 @@ torch::Tensor MultiHeadAttentionImpl::compare(const Projected& projected, const 
                  keys, options)
           .unsqueeze(0);
     }
+    case Score::kRawDot:
+      return attention::scaled_dot_scores(x_BTD.unsqueeze(1), memory_BSD.unsqueeze(1),
+                                          1.0 / std::sqrt(static_cast<double>(options_.d_model)));
     case Score::kUntrainedGaussian:
       return attention::gaussian_scores(x_BTD.detach().unsqueeze(1), memory_BSD.detach().unsqueeze(1),
                                         {1.0}) /

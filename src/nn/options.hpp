@@ -7,7 +7,8 @@
 
 namespace headtorch::nn {
 
-/// What is compared: learned queries with learned keys (kDot), or a kernel that nothing trains.
+/// What is compared: learned queries with learned keys (kDot), inputs as they are (kRawDot), or a kernel that
+/// nothing trains.
 enum class Score {
   kDot,                ///< q.k * scale
   kUniform,            ///< every visible key alike
@@ -16,6 +17,7 @@ enum class Score {
   kFixedExponential,   ///< exp(-|j - (slope i + offset)| / bandwidth) over positions
   kSameToken,          ///< uniform over visible keys that hold the query's token
   kUntrainedGaussian,  ///< Gaussian on the layer's own input, detached: exp(-|x_i - x_j|^2 / 2 bandwidth^2)
+  kRawDot,  ///< x_i . x_j / sqrt(D) on the layer's own input: no queries and keys, trained through x
 };
 
 enum class Position { kNone, kSinusoidal, kLearned };

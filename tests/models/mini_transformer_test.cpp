@@ -22,7 +22,8 @@ constexpr Score kScores[] = {Score::kDot,
                              Score::kFixedGaussian,
                              Score::kFixedExponential,
                              Score::kSameToken,
-                             Score::kUntrainedGaussian};
+                             Score::kUntrainedGaussian,
+                             Score::kRawDot};
 constexpr std::int64_t kSymbols = 11, kClasses = 7, kMaxLen = 16;
 
 ModelOptions small(Family family = Family::kEncoder, Score score = Score::kDot) {

@@ -30,7 +30,8 @@ constexpr Score kScores[] = {Score::kDot,
                              Score::kFixedGaussian,
                              Score::kFixedExponential,
                              Score::kSameToken,
-                             Score::kUntrainedGaussian};
+                             Score::kUntrainedGaussian,
+                             Score::kRawDot};
 
 MultiHeadAttention make(std::int64_t d_model, std::int64_t n_heads, const ScoreOptions& score = {}) {
   torch::manual_seed(2);
@@ -531,6 +532,16 @@ TEST(FixedScores, untrained_gaussian_compares_inputs_and_is_detached) {
       {torch::softmax(squares / (-2 * 1.5 * 1.5), -1), torch::softmax(squares / (-2 * 2.5 * 2.5), -1)}, 1);
   EXPECT_TRUE(close(module->forward(x, masked({}, Keep::kPattern)).pattern, expected));
   EXPECT_FALSE(module->scores(x.clone().requires_grad_(), x).requires_grad());
+}
+
+TEST(FixedScores, raw_dot_compares_inputs_and_trains_through_them) {
+  const Tensor x = normal({2, 5, 6}, 4);
+  MultiHeadAttention module = make(6, 2, score_options(Score::kRawDot));
+  const Tensor weights = torch::softmax(torch::matmul(x, x.transpose(1, 2)) / std::sqrt(6.0), -1);
+  EXPECT_TRUE(
+      close(module->forward(x, masked({}, Keep::kPattern)).pattern, torch::stack({weights, weights}, 1)));
+  EXPECT_TRUE(module->scores(x.clone().requires_grad_(), x).requires_grad());
+  EXPECT_FALSE(module->is_fused());
 }
 
 TEST(FixedScores, have_no_queries_and_no_keys_to_train) {

@@ -213,7 +213,7 @@ TEST(Toml, every_key_has_its_range) {
       {"model.qk_gain", {"0.01", "1e30"}, {"0", "-1", "inf"}},
       {"model.score",
        {"\"dot\"", "\"uniform\"", "\"self\"", "\"fixed-gaussian\"", "\"fixed-exponential\"", "\"same-token\"",
-        "\"untrained-gaussian\""},
+        "\"untrained-gaussian\"", "\"raw-dot\""},
        {"\"gaussian\""}},
       {"model.scale", {"\"sqrt\"", "\"learned\"", "0.125", "1"}, {"0", "-1", "\"one\"", "nan", "[1.0]"}},
       {"model.bandwidth", {"1", "0.5", "[1, 2.0]"}, {"0", "[]", "[1, -1]", "inf", "[nan]"}},
