@@ -30,6 +30,8 @@ KindStyle style_of(probe::RowKind kind) {
       return {"shaped kernel", 1};
     case probe::RowKind::kLearned:
       return {"learned", 0};
+    case probe::RowKind::kReplaced:
+      return {"heads replaced", 2};
   }
   return {"", 6};
 }
@@ -80,10 +82,10 @@ void draw_guide(Canvas& canvas, const PlotFrame& frame, double value, const std:
                 double text_y) {
   if (!std::isfinite(value)) return;
   const double x = frame.at_x(value);
-  const std::array<Point, 2> points = {{{x, frame.data.y}, {x, frame.data.bottom()}}};
+  const std::array<Point, 2> points = {{{x, text_y}, {x, frame.data.bottom()}}};
   canvas.path(points, kSoftInk, 1.2, Dash::kShort);
   const bool is_right = x > frame.data.x + frame.data.width / 2;
-  canvas.text(text, x, text_y, kPanelStyle, is_right ? Anchor::kEnd : Anchor::kStart);
+  canvas.text(text, x + (is_right ? -4 : 4), text_y, kPanelStyle, is_right ? Anchor::kEnd : Anchor::kStart);
 }
 
 }  // namespace

@@ -41,14 +41,18 @@ Series loss_series(const History& history) {
   return series;
 }
 
-Series head_series(const HeadHistory& head, const std::vector<double>& steps) {
+/// Colour for the head and dashes for the layer; with more heads than colours, both for the line's place
+/// among all.
+Series head_series(const HeadHistory& head, std::size_t place, bool many, const std::vector<double>& steps) {
   constexpr std::array kDashes = {Dash::kSolid, Dash::kLong, Dash::kShort, Dash::kDotted};
-  return {.label = fmt::format("L{}H{}", head.layer, head.head),
-          .x = steps,
-          .y = head.values,
-          .colour = series_colour(static_cast<std::size_t>(head.head)),
-          .dash = kDashes[static_cast<std::size_t>(head.layer) % kDashes.size()],
-          .has_points = steps.size() <= 20};
+  return {
+      .label = fmt::format("L{}H{}", head.layer, head.head),
+      .x = steps,
+      .y = head.values,
+      .colour = series_colour(many ? place : static_cast<std::size_t>(head.head)),
+      .dash =
+          kDashes[(many ? place / kSeriesColours : static_cast<std::size_t>(head.layer)) % kDashes.size()],
+      .has_points = steps.size() <= 20};
 }
 
 std::vector<Plot> plots_of(const History& history) {
@@ -61,9 +65,12 @@ std::vector<Plot> plots_of(const History& history) {
   for (const ScoreHistory& score : history.scores) {
     Plot plot{
         .title = visible(score.name), .x_title = {}, .y_title = {}, .series = {}, .y_range = score.range};
+    const bool many = std::any_of(score.heads.begin(), score.heads.end(), [](const HeadHistory& head) {
+      return head.head >= static_cast<std::int64_t>(kSeriesColours);
+    });
     for (const HeadHistory& head : score.heads) {
       check_numbers(history.steps.size(), head.values.size(), score.name);
-      plot.series.push_back(head_series(head, history.steps));
+      plot.series.push_back(head_series(head, plot.series.size(), many, history.steps));
     }
     plots.push_back(std::move(plot));
   }

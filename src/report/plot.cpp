@@ -89,13 +89,13 @@ AxisRange range_of(const Plot& plot, std::vector<double> Series::*axis) {
 }  // namespace
 
 Rgb series_colour(std::size_t index) {
-  static constexpr std::array<Rgb, 7> kColours = {{{0x00, 0x72, 0xb2},
-                                                   {0xd5, 0x5e, 0x00},
-                                                   {0x00, 0x9e, 0x73},
-                                                   {0xcc, 0x79, 0xa7},
-                                                   {0xe6, 0x9f, 0x00},
-                                                   {0x56, 0xb4, 0xe9},
-                                                   {0x00, 0x00, 0x00}}};
+  static constexpr std::array<Rgb, kSeriesColours> kColours = {{{0x00, 0x72, 0xb2},
+                                                                {0xd5, 0x5e, 0x00},
+                                                                {0x00, 0x9e, 0x73},
+                                                                {0xcc, 0x79, 0xa7},
+                                                                {0xe6, 0x9f, 0x00},
+                                                                {0x56, 0xb4, 0xe9},
+                                                                {0x00, 0x00, 0x00}}};
   return kColours[index % kColours.size()];
 }
 

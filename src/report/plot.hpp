@@ -16,6 +16,7 @@ namespace headtorch::report {
 /// the last. Source: Okabe and Ito 2008, "Color Universal Design"; without their yellow, which is faint on
 /// white.
 Rgb series_colour(std::size_t index);
+inline constexpr std::size_t kSeriesColours = 7;
 
 struct AxisRange {
   double low = 0, high = 1;

@@ -153,7 +153,8 @@ TEST(ComparisonFigure, every_row_kind_and_every_name_stays_on_its_page) {
       row("no mixing", probe::RowKind::kNoMixing, {0.1, 0.11, 0.12, 0.1}),
       row(std::string(200, 'W') + "\n", probe::RowKind::kGeneric, {0.3, 0.31, 0.35, 0.2}),
       row("fails", probe::RowKind::kShaped, {0.3, kNone, 0.35, 0.2}),
-      row("one learned head", probe::RowKind::kLearned, {1, 1, 1, 1})};
+      row("one learned head", probe::RowKind::kLearned, {1, 1, 1, 1}),
+      row("replaced", probe::RowKind::kReplaced, {0.9, 1, 1, 1})};
   const ComparisonFigure figure{.title = "reverse",
                                 .verdict = std::string(50, 'a') + " lazy dogs " + std::string(400, 'b')};
   expect_white_border(draw_comparison(rows, kAccuracy, figure));
