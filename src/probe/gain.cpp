@@ -7,24 +7,6 @@
 namespace headtorch::probe {
 namespace {
 
-/// How much better one row is than another, paired by seed, in the metric's own units.
-struct Gain {
-  const ComparisonRow* row = nullptr;
-  Summary summary;
-
-  /// Above 0 beyond chance: the interval where there is one, else every seed.
-  bool clear() const { return summary.low.value_or(summary.min) > 0.0; }  // false for NaN as well
-};
-
-Gain gain(const ComparisonRow& row, const ComparisonRow& reference, const ComparisonMetric& metric) {
-  std::vector<double> differences;
-  for (std::size_t seed = 0; seed < row.values.size(); ++seed) {
-    const double more = row.values[seed] - reference.values[seed];
-    differences.push_back(metric.higher_is_better ? more : -more);
-  }
-  return {.row = &row, .summary = summarise(differences)};
-}
-
 /// The row with the largest mean gain; rows that gave NaN come last. `rows` holds one at least.
 Gain best_gain(const std::vector<const ComparisonRow*>& rows, const ComparisonRow& reference,
                const ComparisonMetric& metric) {
@@ -36,18 +18,6 @@ Gain best_gain(const std::vector<const ComparisonRow*>& rows, const ComparisonRo
     }
   }
   return best;
-}
-
-std::string amount(const Gain& gain, const ComparisonMetric& metric) {
-  if (!std::isfinite(gain.summary.mean)) {
-    return "no number on some seed";
-  }
-  const std::string unit = metric.unit.empty() ? "" : " " + metric.unit;
-  const std::string mean = number_text(gain.summary.mean) + unit;
-  return gain.summary.low ? fmt::format("{} (95 % interval {} to {})", mean, number_text(*gain.summary.low),
-                                        number_text(*gain.summary.high))
-                          : fmt::format("{} ({} to {})", mean, number_text(gain.summary.min),
-                                        number_text(gain.summary.max));
 }
 
 std::string named_amount(const Gain& gain, const ComparisonMetric& metric) {
@@ -70,6 +40,16 @@ std::string reasons(const Sides& sides, const ComparisonMetric& metric) {
                       number_text(kernel.summary.mean), kernel.row->name);
   for (const ComparisonRow* row : sides.learned) {
     text += fmt::format("\nLearned: {}.", named_amount(gain(*row, reference, metric), metric));
+  }
+  if (sides.raw_dot != nullptr) {
+    text += fmt::format("\nWithout queries and keys: {}.",
+                        named_amount(gain(*sides.raw_dot, reference, metric), metric));
+  }
+  if (sides.replaced != nullptr && sides.largest != nullptr) {
+    text += replaced_text(sides, metric,
+                          fmt::format("With {}, the gain is {}", sides.replaced->name,
+                                      amount(gain(*sides.replaced, reference, metric), metric)),
+                          gain(*sides.largest, *sides.replaced, metric).clear());
   }
   const std::size_t n_seeds = reference.values.size();
   text += fmt::format("\n{}.", seeds_text(n_seeds));

@@ -37,10 +37,21 @@ Sides sides_of(const std::vector<ComparisonRow>& rows) {
         sides.shaped.push_back(&row);
         break;
       case RowKind::kLearned:
+        if (row.score == "raw-dot") {
+          sides.raw_dot = &row;
+          break;
+        }
         sides.learned.push_back(&row);
+        if (sides.largest == nullptr ||
+            row.n_heads * row.n_layers > sides.largest->n_heads * sides.largest->n_layers) {
+          sides.largest = &row;
+        }
         if (row.n_heads == 1 && row.n_layers == 1) {
           sides.one_head = &row;
         }
+        break;
+      case RowKind::kReplaced:
+        sides.replaced = &row;
         break;
     }
   }
@@ -75,6 +86,43 @@ std::string list_text(const std::vector<std::string>& items) {
     text += items[i];
   }
   return text;
+}
+
+Gain gain(const ComparisonRow& row, const ComparisonRow& reference, const ComparisonMetric& metric) {
+  std::vector<double> differences;
+  for (std::size_t seed = 0; seed < row.values.size(); ++seed) {
+    const double more = row.values[seed] - reference.values[seed];
+    differences.push_back(metric.higher_is_better ? more : -more);
+  }
+  return {.row = &row, .summary = summarise(differences)};
+}
+
+std::string amount(const Gain& gain, const ComparisonMetric& metric) {
+  if (!std::isfinite(gain.summary.mean)) {
+    return "no number on some seed";
+  }
+  const std::string unit = metric.unit.empty() ? "" : " " + metric.unit;
+  const std::string mean = number_text(gain.summary.mean) + unit;
+  return gain.summary.low ? fmt::format("{} (95 % interval {} to {})", mean, number_text(*gain.summary.low),
+                                        number_text(*gain.summary.high))
+                          : fmt::format("{} ({} to {})", mean, number_text(gain.summary.min),
+                                        number_text(gain.summary.max));
+}
+
+std::string replaced_text(const Sides& sides, const ComparisonMetric& metric, std::string_view replaced,
+                          bool is_more) {
+  if (sides.replaced == nullptr || sides.largest == nullptr) {
+    return {};
+  }
+  const Gain lead = gain(*sides.largest, *sides.replaced, metric);
+  std::string_view meaning = "The learned model is more than kernels one could have written down.";
+  if (!std::isfinite(lead.summary.mean)) {
+    meaning = "Whether it is more than kernels one could have written down cannot be said.";
+  } else if (!is_more) {
+    meaning = "The learned model is not clearly more than kernels one could have written down.";
+  }
+  return fmt::format("\n{}; {} is ahead by {}, paired by seed. {}", replaced, sides.largest->name,
+                     amount(lead, metric), meaning);
 }
 
 std::string similarity_helps(const ComparisonRow& kernel, std::string_view how_well) {

@@ -154,6 +154,23 @@ std::string selection_text(const Scored& scored, const Sides& sides, const Compa
              : "";
 }
 
+/// Lines on the rows that decide nothing.
+std::string beside_the_learned(const Sides& sides, const ComparisonMetric& metric) {
+  std::string text;
+  if (sides.raw_dot != nullptr) {
+    const Scored raw = score(*sides.raw_dot, *sides.no_mixing, metric);
+    text += fmt::format("\nWithout queries and keys: {}, solved on {}.", with_range(raw), solved_text(raw));
+  }
+  if (sides.replaced != nullptr && sides.largest != nullptr) {
+    const Scored replaced = score(*sides.replaced, *sides.no_mixing, metric);
+    text += replaced_text(sides, metric,
+                          fmt::format("With {}, skill is {}, solved on {}", sides.replaced->name,
+                                      range_text(replaced.summary), solved_text(replaced)),
+                          ahead(score(*sides.largest, *sides.no_mixing, metric), replaced));
+  }
+  return text;
+}
+
 /// The numbers under every verdict by skill, one sentence a line.
 std::string reasons(const Sides& sides, const Scores& scores, const ComparisonMetric& metric) {
   const std::vector<Scored> fixed = scores.fixed();
@@ -173,6 +190,7 @@ std::string reasons(const Sides& sides, const Scores& scores, const ComparisonMe
     text += fmt::format("\nLearned: {}, solved on {}{}.", with_range(learned), solved_text(learned),
                         selection_text(learned, sides, metric));
   }
+  text += beside_the_learned(sides, metric);
   const std::size_t n_seeds = sides.no_mixing->values.size();
   text += fmt::format("\n{}; in brackets the smallest and the largest.", seeds_text(n_seeds));
   if (n_seeds < kSeedsForInterval) {
@@ -263,6 +281,7 @@ Verdict decide(const std::vector<ComparisonRow>& rows, const ComparisonMetric& m
 Verdict decide_baseline(const std::vector<ComparisonRow>& rows, const ComparisonMetric& metric) {
   Sides sides = sides_of(rows);
   sides.learned.clear();
+  sides.largest = sides.raw_dot = sides.replaced = nullptr;
   return metric.best_possible ? decide_baseline_by_skill(sides, metric)
                               : decide_baseline_by_gain(sides, metric);
 }

@@ -12,7 +12,13 @@
 namespace headtorch::probe {
 
 /// Which line of a comparison a row stands on.
-enum class RowKind { kNoMixing, kGeneric, kShaped, kLearned };
+enum class RowKind {
+  kNoMixing,
+  kGeneric,
+  kShaped,
+  kLearned,   ///< score "raw-dot": learned without queries and keys
+  kReplaced,  ///< the largest learned model with every head replaced by its nearest kernel, not trained again
+};
 
 /// One model of a comparison, trained on several seeds.
 struct ComparisonRow {
@@ -20,7 +26,7 @@ struct ComparisonRow {
   std::string score = {};  ///< value of --score
   RowKind kind = RowKind::kLearned;
   std::int64_t n_heads = 1;  ///< heads with a matrix of their own: H equal fixed kernels are one head
-  std::int64_t n_layers = 1, parameters = 0;
+  std::int64_t n_layers = 1, parameters = 0, steps = 0;
   std::optional<double> bandwidth = {}, kernel_slope = {}, kernel_offset = {};
   double seconds = 0.0;             ///< training, mean over seeds
   std::vector<double> values = {};  ///< the metric on held-out data, one a seed, in the same seed order in
@@ -58,7 +64,8 @@ struct Verdict {
 /// layer solves. 5: a learned model with more heads or layers solves. With an unknown best value, by gain
 /// over no mixing paired by seed, whose 95 % interval (below 4 seeds: range) lies above 0 - 6: nothing gains.
 /// 7: a fixed kernel gains and learning is not ahead of it. 8: learning is ahead. Rows hold one kNoMixing row
-/// (self only), one uniform row (score "uniform"), a learned row of one head in one layer, and others.
+/// (self only), one uniform row (score "uniform"), a learned row of one head in one layer, and others. Rows
+/// of score "raw-dot" and of kind kReplaced are spoken of in the reason and decide nothing.
 /// @throws ConfigError when one of these is missing, seeds differ in number, or there are none.
 Verdict decide(const std::vector<ComparisonRow>& rows, const ComparisonMetric& metric);
 

@@ -57,6 +57,13 @@ ComparisonRow learned(std::int64_t n_heads, std::int64_t n_layers, Values values
   return made;
 }
 
+ComparisonRow raw_dot(Values values) {
+  return row(RowKind::kLearned, "attention without query and key projections", "raw-dot", std::move(values));
+}
+ComparisonRow replaced(Values values) {
+  return row(RowKind::kReplaced, "every head replaced by its nearest kernel", "dot", std::move(values));
+}
+
 /// Four seeds around a mean.
 Values around(double mean) { return {mean - 0.002, mean + 0.002, mean - 0.001, mean + 0.001}; }
 
@@ -74,6 +81,55 @@ TEST(Verdict, PublishedTableOfFixedKernels) {
   EXPECT_EQ(decide(table(0.03, 0.43, 0.46, 0.40, 0.40, 0.998), kAccuracy).outcome, 5);    // induction
   EXPECT_EQ(decide(table(0.10, 0.35, 0.35, 0.35, 0.35, 0.50), kAccuracy).outcome,
             1);  // recall, not trained enough
+}
+
+/// The table of a task that learned heads solve, with the two rows that decide nothing.
+Verdict beside(const Values& without_projections, const Values& with_kernels,
+               const ComparisonMetric& metric = kAccuracy) {
+  std::vector<ComparisonRow> rows = table(0.1, 0.3, 0.3, 0.3, 0.3, 0.997);
+  rows.push_back(raw_dot(without_projections));
+  rows.push_back(replaced(with_kernels));
+  return decide(rows, metric);
+}
+
+TEST(Verdict, RowsWithoutProjectionsAndWithReplacedHeadsDecideNothing) {
+  const Verdict plain = decide(table(0.1, 0.3, 0.3, 0.3, 0.3, 0.997), kAccuracy);
+  for (const ComparisonMetric& metric : {kAccuracy, kLoss}) {
+    const Verdict low = beside(around(0.1), around(0.1), metric),
+                  high = beside(around(0.998), around(0.998), metric);
+    EXPECT_EQ(low.outcome, high.outcome);
+    EXPECT_EQ(low.verdict, high.verdict);
+  }
+  EXPECT_EQ(beside(around(0.998), around(0.998)).verdict, plain.verdict);
+  EXPECT_EQ(plain.reason.find("kernels one could have written"), std::string::npos);
+}
+
+TEST(Verdict, SaysWhetherTheLearnedModelIsMoreThanItsKernels) {
+  const char* more = "The learned model is more than kernels one could have written down.";
+  const char* not_more = "The learned model is not clearly more than kernels one could have written down.";
+  EXPECT_THAT(beside(around(0.5), around(0.6)).reason,
+              AllOf(HasSubstr("With every head replaced by its nearest kernel, skill is 0.556"),
+                    HasSubstr("on 0 of 4 seeds"),
+                    HasSubstr("4h2l is ahead by 0.397 (95 % interval 0.397 to 0.397), paired by seed"),
+                    HasSubstr(more)));
+  EXPECT_THAT(beside(around(0.5), around(0.99)).reason, HasSubstr(not_more));
+  EXPECT_THAT(beside(around(0.5), around(0.997)).reason, HasSubstr(not_more));
+  EXPECT_THAT(beside(around(0.5), {0.5, kNaN, 0.5, 0.5}).reason, HasSubstr("cannot be said"));
+  EXPECT_THAT(
+      beside(around(0.97), around(0.6)).reason,
+      HasSubstr("Without queries and keys: attention without query and key projections, skill 0.967"));
+}
+
+TEST(Verdict, SaysItInTheMetricsOwnUnitsWhereTheBestIsUnknown) {
+  std::vector<ComparisonRow> rows = {no_mixing({2.5, 2.5}), uniform({2.4, 2.4}), learned(1, 1, {2.0, 2.0}),
+                                     raw_dot({2.2, 2.2}), replaced({2.1, 2.2})};
+  EXPECT_THAT(decide(rows, kLoss).reason,
+              AllOf(HasSubstr("Without queries and keys: attention without query and key projections, 0.300"),
+                    HasSubstr("the gain is 0.350 nats a character (0.300 to 0.400)"),
+                    HasSubstr("1h1l is ahead by 0.150 nats a character"),
+                    HasSubstr("is more than kernels one could have written down")));
+  rows.back() = replaced({2.1, 1.9});
+  EXPECT_THAT(decide(rows, kLoss).reason, HasSubstr("is not clearly more"));
 }
 
 TEST(Verdict, Outcome1NoRoomAboveNoMixing) {
