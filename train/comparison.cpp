@@ -47,7 +47,12 @@ class Contest {
     settled_ = {no_mixing_candidate(config), grid_.front()};  // uniform is reported whatever its value
     grid_.erase(grid_.begin());
     if (options.rows == Rows::kAll) {
+      settled_.push_back(raw_dot_candidate(config));
       for (Candidate& learned : learned_candidates(config)) settled_.push_back(std::move(learned));
+      for (std::vector<Candidate>* candidates : {&grid_, &settled_}) {
+        for (Candidate& candidate : *candidates)
+          match_to(candidate, settled_.back(), options.match, trainings.shape());
+      }
     }
     for (const std::vector<Candidate>* candidates : {&grid_, &settled_}) {
       for (const Candidate& candidate : *candidates) check(config_for(candidate, config));
@@ -56,8 +61,9 @@ class Contest {
       lines_[grid_[i].row.kind == probe::RowKind::kShaped ? 1 : 0].push_back(i);
     }
     const std::size_t n_rows = settled_.size() + lines_.size();
+    const std::size_t n_replaced = replaces() ? 1 : 0;
     trainings.expect(grid_.size() + kFinalists * lines_.size() +
-                     n_rows * static_cast<std::size_t>(options.n_seeds));
+                     (n_rows + n_replaced) * static_cast<std::size_t>(options.n_seeds));
   }
 
   /// Every kernel of the grid with few steps, on validation data of the selection seed.
@@ -68,8 +74,10 @@ class Contest {
     }
     const std::vector<Outcome> outcomes = trainings_.run(jobs);
     std::vector<probe::ComparisonRow> rows;
-    for (std::size_t i = 0; i < grid_.size(); ++i)
+    for (std::size_t i = 0; i < grid_.size(); ++i) {
       rows.push_back(row_of(grid_[i], std::span(outcomes).subspan(i, 1)));
+      rows.back().steps = jobs[i].steps;
+    }
     for (std::vector<std::size_t>& line : lines_) {
       rank(line, outcomes);
       line.resize(std::min(line.size(), kFinalists));
@@ -82,7 +90,7 @@ class Contest {
     // What does not depend on the choice is trained beside it, so that no core waits.
     std::vector<Job> jobs;
     for (const std::vector<std::size_t>& line : lines_) {
-      for (const std::size_t i : line) jobs.push_back(choosing(grid_[i], config_.train.steps));
+      for (const std::size_t i : line) jobs.push_back(choosing(grid_[i], grid_[i].row.steps));
     }
     const std::size_t n_finalists = jobs.size();
     for (const Candidate& candidate : settled_) add_reporting(candidate, jobs);
@@ -110,11 +118,18 @@ class Contest {
       rows.insert(rows.begin() + kNoMixingAndUniform + static_cast<std::ptrdiff_t>(i),
                   row_of(*chosen[i], std::span(chosen_outcomes).subspan(i * n_seeds, n_seeds)));
     }
+    if (replaces()) {
+      const std::vector<Job> full_jobs(jobs.end() - static_cast<std::ptrdiff_t>(n_seeds), jobs.end());
+      const std::vector<Outcome> replaced = trainings_.replace(full_jobs, std::span(outcomes).last(n_seeds));
+      rows.push_back(with_outcomes(replaced_row(settled_.back()), replaced));
+    }
     return rows;
   }
 
  private:
   static constexpr std::ptrdiff_t kNoMixingAndUniform = 2;  // rows before the chosen kernels
+
+  bool replaces() const { return options_.rows == Rows::kAll; }
 
   Job choosing(const Candidate& candidate, std::int64_t steps) const {
     return {.candidate = &candidate, .purpose = Purpose::kChoose, .seed = config_.train.seed, .steps = steps};
@@ -125,7 +140,8 @@ class Contest {
       jobs.push_back({.candidate = &candidate,
                       .purpose = Purpose::kReport,
                       .seed = config_.train.seed + k,
-                      .steps = config_.train.steps});
+                      .steps = candidate.row.steps,
+                      .keeps_model = replaces() && &candidate == &settled_.back()});
     }
   }
 
@@ -139,7 +155,10 @@ class Contest {
   }
 
   static probe::ComparisonRow row_of(const Candidate& candidate, std::span<const Outcome> outcomes) {
-    probe::ComparisonRow row = candidate.row;
+    return with_outcomes(candidate.row, outcomes);
+  }
+
+  static probe::ComparisonRow with_outcomes(probe::ComparisonRow row, std::span<const Outcome> outcomes) {
     row.parameters = outcomes.front().parameters;
     for (const Outcome& outcome : outcomes) {
       row.values.push_back(outcome.value);

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "src/probe/verdict.hpp"
+#include "train/comparison_match.hpp"
+#include "train/replaced_heads.hpp"
 #include "train/run.hpp"
 
 namespace headtorch::train {
@@ -16,12 +18,16 @@ struct ComparisonOptions {
   std::int64_t n_seeds = 4;  ///< reported ones: the configured seed chooses, the next ones are reported
   std::int64_t screen_steps = 150;  ///< for each kernel of the grid, on the selection seed
   std::vector<double> bandwidths;   ///< at most 3, instead of those of the generic kernels in the grid
-  /// Trains one model; another function takes its place in tests.
+  Match match = Match::kSteps;
+  /// Trains one model, and replaces the heads of one; other functions take their place in tests.
   std::function<RunResult(const RunConfig&, const tasks::Task&, const RunObserver&)> train = run_training;
+  std::function<Evaluation(const RunConfig&, const tasks::Task&, std::string_view model, std::int64_t step)>
+      replace = evaluate_replaced;
 };
 
 struct Comparison {
-  std::vector<probe::ComparisonRow> rows;  ///< no mixing first, then uniform, generic, shaped, learned
+  std::vector<probe::ComparisonRow>
+      rows;  ///< no mixing, uniform, generic, shaped, raw-dot, learned, replaced
   std::vector<probe::ComparisonRow>
       screened;  ///< the grid after screen_steps on the selection seed, validation values
   probe::ComparisonMetric metric;
@@ -32,9 +38,10 @@ struct Comparison {
 /// Trains the same model with fixed kernels and with learned ones on the same data, budget and seeds. Kernel
 /// family and bandwidth are chosen on validation data of one seed (each of the grid for screen_steps, the
 /// best two of each line in full) and reported on test data of others. Learned rows: one head and all, in one
-/// layer and in all. As many trainings side by side as train.threads, or as cores when it is 0; each uses one
-/// thread, and the numbers do not depend on how many. A training that diverged gives NaN. `progress` is told
-/// how many of how many trainings are done, from any thread but never at once.
+/// layer and in all; without query and key projections; and the largest with every head replaced by its
+/// nearest kernel, not trained again. As many trainings side by side as train.threads, or as cores when it is
+/// 0; each uses one thread, and the numbers do not depend on how many. A training that diverged gives NaN.
+/// `progress` is told how many of how many trainings are done, from any thread but never at once.
 /// @throws ConfigError for options out of range and what train::check finds, Error kInterrupted or
 /// kTerminated when stopped by a signal, and what a training throws.
 Comparison compare(

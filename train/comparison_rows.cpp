@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "train/settings/field.hpp"
 
 namespace headtorch::train {
 namespace {
@@ -22,24 +25,12 @@ struct Kernel {
   std::vector<double> bandwidth = {}, slope = {}, offset = {};  // empty: not of this kernel
 };
 
-std::string_view score_name(nn::Score score) {
-  switch (score) {
-    case nn::Score::kDot:
-      return "dot";
-    case nn::Score::kUniform:
-      return "uniform";
-    case nn::Score::kSelf:
-      return "self";
-    case nn::Score::kFixedGaussian:
-      return "fixed-gaussian";
-    case nn::Score::kFixedExponential:
-      return "fixed-exponential";
-    case nn::Score::kSameToken:
-      return "same-token";
-    case nn::Score::kUntrainedGaussian:
-      return "untrained-gaussian";
-  }
-  return {};
+/// As --score names it.
+std::string score_name(const RunConfig& config) {
+  const auto all = fields();
+  const auto score =
+      std::find_if(all.begin(), all.end(), [](const Field& field) { return field.name == "score"; });
+  return std::get<std::string>(value_of(*score, config));
 }
 
 std::string place(const Kernel& kernel) {
@@ -67,18 +58,22 @@ std::optional<double> only_value(const std::vector<double>& values) {
 Candidate candidate(const RunConfig& config, const Kernel& kernel, std::string name) {
   Candidate made{.row = {}, .model = config.model};
   made.row.name = std::move(name);
-  made.row.score = score_name(kernel.score);
   made.row.kind = kernel.kind;
   made.row.n_heads = kernel.offset.size() > 1 ? config.model.n_heads : 1;
   made.row.n_layers = config.model.n_layers;
+  made.row.steps = config.train.steps;
   made.row.bandwidth = only_value(kernel.bandwidth);
   made.row.kernel_slope = only_value(kernel.slope);
   made.row.kernel_offset = only_value(kernel.offset);
+  made.model.head_kernels.clear();
   nn::ScoreOptions& attention = made.model.attention;
   attention.score = kernel.score;
   attention.bandwidth = kernel.bandwidth.empty() ? nn::ScoreOptions{}.bandwidth : kernel.bandwidth;
   attention.kernel_slope = kernel.slope.empty() ? nn::ScoreOptions{}.kernel_slope : kernel.slope;
   attention.kernel_offset = kernel.offset.empty() ? nn::ScoreOptions{}.kernel_offset : kernel.offset;
+  RunConfig changed = config;
+  changed.model = made.model;
+  made.row.score = score_name(changed);
   return made;
 }
 
@@ -168,6 +163,18 @@ std::vector<Candidate> learned_candidates(const RunConfig& config) {
     }
   }
   return learned;
+}
+
+Candidate raw_dot_candidate(const RunConfig& config) {
+  return candidate(config, {.score = nn::Score::kRawDot, .kind = RowKind::kLearned},
+                   "attention without query and key projections");
+}
+
+probe::ComparisonRow replaced_row(const Candidate& full) {
+  probe::ComparisonRow row = full.row;
+  row.name = "every head replaced by its nearest kernel";
+  row.kind = RowKind::kReplaced;
+  return row;
 }
 
 }  // namespace headtorch::train

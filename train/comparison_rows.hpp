@@ -7,7 +7,7 @@
 
 namespace headtorch::train {
 
-/// A row of a comparison still without numbers, and the model to train for it.
+/// A row of a comparison still without numbers but for its steps, and the model to train for it.
 struct Candidate {
   probe::ComparisonRow row;
   models::ModelOptions model;
@@ -25,5 +25,11 @@ std::vector<Candidate> kernel_grid(const RunConfig& config, const tasks::TaskSha
 
 /// One head and n_heads, in one layer and in n_layers; each once.
 std::vector<Candidate> learned_candidates(const RunConfig& config);
+
+/// Attention that compares a layer's inputs as they are, without queries and keys.
+Candidate raw_dot_candidate(const RunConfig& config);
+
+/// `full` with every head replaced by its nearest kernel: nothing to train, a row alone.
+probe::ComparisonRow replaced_row(const Candidate& full);
 
 }  // namespace headtorch::train

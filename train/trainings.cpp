@@ -62,6 +62,11 @@ struct Stopped {
   ExitCode code;
 };
 
+void stop_on_signal() {
+  const int signal = interrupt_signal();
+  if (signal != 0) throw Stopped{signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted};
+}
+
 }  // namespace
 
 RunConfig config_for(const Candidate& candidate, const RunConfig& base) {
@@ -84,16 +89,36 @@ Trainings::Trainings(const RunConfig& config, const ComparisonOptions& options, 
 }
 
 std::vector<Outcome> Trainings::run(const std::vector<Job>& jobs) {
+  return side_by_side(jobs, {}, [&](std::size_t i) { return train(jobs[i]); });
+}
+
+std::vector<Outcome> Trainings::replace(const std::vector<Job>& jobs, std::span<const Outcome> trained) {
+  return side_by_side(jobs, "with heads replaced", [&](std::size_t i) {
+    Outcome outcome{.seconds = trained[i].seconds, .parameters = trained[i].parameters, .model = {}};
+    if (trained[i].model.empty()) return outcome;
+    RunConfig config = config_for(*jobs[i].candidate, config_);
+    config.train.seed = jobs[i].seed;
+    outcome.value =
+        value_of(options_.replace(config, *tasks_.at(jobs[i].seed), trained[i].model, jobs[i].steps));
+    return outcome;
+  });
+}
+
+/// `name`: told of each job; empty: the candidate's.
+std::vector<Outcome> Trainings::side_by_side(const std::vector<Job>& jobs, std::string_view name,
+                                             const Work& work) {
   std::vector<Outcome> outcomes(jobs.size());
   std::mutex counting;
   const std::int64_t n_threads = config_.train.threads > 0 ? config_.train.threads : usable_cores();
   try {
     run_side_by_side(static_cast<std::int64_t>(jobs.size()), n_threads, [&](std::int64_t i) {
-      const Job& job = jobs[static_cast<std::size_t>(i)];
-      outcomes[static_cast<std::size_t>(i)] = train(job);
+      stop_on_signal();
+      const auto at = static_cast<std::size_t>(i);
+      outcomes[at] = work(at);
       const std::lock_guard lock(counting);
       ++done_;
-      if (progress_) progress_(done_, expected_, job.candidate->row.name);
+      if (progress_)
+        progress_(done_, expected_, name.empty() ? jobs[at].candidate->row.name : std::string(name));
     });
   } catch (const Stopped& stopped) {
     throw Error(
@@ -104,8 +129,6 @@ std::vector<Outcome> Trainings::run(const std::vector<Job>& jobs) {
 }
 
 Outcome Trainings::train(const Job& job) const {
-  const int signal = interrupt_signal();
-  if (signal != 0) throw Stopped{signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted};
   RunConfig config = config_for(*job.candidate, config_);
   config.train.seed = job.seed;
   config.train.steps = job.steps;
@@ -116,11 +139,19 @@ Outcome Trainings::train(const Job& job) const {
       outcome.value = value_of(evaluation);
     };
   }
+  if (job.keeps_model) {
+    observer.on_checkpoint = [&](std::int64_t, const std::map<std::string, std::string>& files) {
+      outcome.model = files.at("model.safetensors");
+    };
+  }
   const RunResult result = options_.train(config, *tasks_.at(job.seed), observer);
   if (result.ending == Ending::kInterrupted) throw Stopped{ExitCode::kInterrupted};
   if (result.ending == Ending::kTerminated) throw Stopped{ExitCode::kTerminated};
   if (job.purpose == Purpose::kReport) outcome.value = value_of(result.test);
-  if (result.ending == Ending::kDiverged) outcome.value = Outcome{}.value;
+  if (result.ending == Ending::kDiverged) {
+    outcome.value = Outcome{}.value;
+    outcome.model.clear();
+  }
   outcome.seconds = result.seconds;
   outcome.parameters = result.parameters;
   return outcome;

@@ -5,7 +5,9 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "train/comparison.hpp"
@@ -21,12 +23,14 @@ struct Job {
   Purpose purpose = Purpose::kReport;
   std::int64_t seed = 0;  ///< the configured one for kChoose, a later one for kReport
   std::int64_t steps = 0;
+  bool keeps_model = false;  ///< for Trainings::replace
 };
 
 struct Outcome {
   double value = std::numeric_limits<double>::quiet_NaN();  ///< the metric; NaN when the training diverged
   double seconds = 0.0;
   std::int64_t parameters = 0;
+  std::string model;  ///< bytes of model.safetensors when it was to be kept and the training went well
 };
 
 /// The configuration of one training, but for its seed and steps.
@@ -47,8 +51,13 @@ class Trainings {
 
   /// One outcome a job, the same whatever the number of threads.
   std::vector<Outcome> run(const std::vector<Job>& jobs);
+  /// The models that jobs for reports kept, with every head replaced: their values on the same test data, NaN
+  /// where none was kept. Must not run beside trainings, which share torch's generator with it.
+  std::vector<Outcome> replace(const std::vector<Job>& jobs, std::span<const Outcome> trained);
 
  private:
+  using Work = std::function<Outcome(std::size_t job)>;
+  std::vector<Outcome> side_by_side(const std::vector<Job>& jobs, std::string_view name, const Work& work);
   Outcome train(const Job& job) const;
   double value_of(const Evaluation& evaluation) const;
 

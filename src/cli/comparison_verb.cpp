@@ -6,13 +6,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
+#include <utility>
 
+#include "src/cli/comparison_files.hpp"
 #include "src/cli/documents.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
 #include "src/cli/progress.hpp"
 #include "src/cli/run_flags.hpp"
+#include "src/core/error.hpp"
 #include "src/core/log.hpp"
 #include "src/report/table.hpp"
 #include "src/report/text.hpp"
@@ -24,7 +28,7 @@ constexpr std::int64_t kMostSteps = 700, kMostSeeds = 32;
 
 struct ComparisonFlags {
   RunFlags run;
-  std::string seeds, bandwidths;
+  std::string seeds, bandwidths, match = "steps", out;
   bool json = false, quiet = false;
 };
 
@@ -50,6 +54,8 @@ std::string kind_heading(probe::RowKind kind) {
       return "shaped kernel";
     case probe::RowKind::kLearned:
       return "learned";
+    case probe::RowKind::kReplaced:
+      return "replaced";
   }
   return {};
 }
@@ -61,52 +67,76 @@ std::string range(const std::optional<double>& low, const std::optional<double>&
 std::string table(const train::Comparison& comparison) {
   using report::Align;
   report::Table table;
-  table.headers = {"kind", "model",      "heads",         "layers", "parameters",
-                   "mean", "min .. max", "95 % interval", "seconds"};
-  table.align = {Align::kLeft,  Align::kLeft,  Align::kRight, Align::kRight, Align::kRight,
-                 Align::kRight, Align::kRight, Align::kRight, Align::kRight};
+  table.headers = {"kind",  "model", "heads",      "layers",        "parameters",
+                   "steps", "mean",  "min .. max", "95 % interval", "seconds"};
+  table.align.assign(table.headers.size(), Align::kRight);
+  table.align[0] = table.align[1] = Align::kLeft;
   for (const probe::ComparisonRow& row : comparison.rows) {
     const probe::Summary summary = probe::summarise(row.values);
     table.rows.push_back({kind_heading(row.kind), row.name, std::to_string(row.n_heads),
                           std::to_string(row.n_layers), std::to_string(row.parameters),
-                          report::readable(summary.mean), range(summary.min, summary.max),
-                          range(summary.low, summary.high), report::readable(row.seconds, 3)});
+                          std::to_string(row.steps), report::readable(summary.mean),
+                          range(summary.min, summary.max), range(summary.low, summary.high),
+                          report::readable(row.seconds, 3)});
   }
   return report::to_text(table);
 }
 
-std::string summary(const train::RunConfig& config, std::int64_t n_seeds,
+/// "reverse: token_accuracy, 4 seeds after 700 steps".
+std::string heading(const train::RunConfig& config, const ComparisonFlags& flags, std::int64_t n_seeds,
+                    const probe::ComparisonMetric& metric) {
+  return fmt::format("{}: {}{}, {} after {}{}", config.task.name, metric.name,
+                     metric.unit.empty() ? "" : ", " + metric.unit, report::counted(n_seeds, "seed"),
+                     report::counted(config.train.steps, "step"),
+                     flags.match == "steps" ? "" : ", equal " + flags.match);
+}
+
+std::string summary(const train::RunConfig& config, const std::string& head,
                     const train::Comparison& comparison) {
-  const probe::ComparisonMetric& metric = comparison.metric;
-  std::string text =
-      fmt::format("{}: {}{}, {} after {}\n\n", config.task.name, metric.name,
-                  metric.unit.empty() ? "" : ", " + metric.unit, report::counted(n_seeds, "seed"),
-                  report::counted(config.train.steps, "step"));
-  text += table(comparison);
+  std::string text = head + "\n\n" + table(comparison);
   text += fmt::format("\n{}\n\n{}\n", comparison.verdict.reason, comparison.verdict.verdict);
   const std::string file = config.task.file.empty() ? "" : " --file " + config.task.file;
   return text + fmt::format("\nNext: {} train {}{}\n", command_name(), config.task.name, file);
 }
 
-ExitCode run_comparison(const ComparisonFlags& flags, train::Rows rows) {
+train::Match match_of(const std::string& text) {
+  if (text == "steps") return train::Match::kSteps;
+  if (text == "parameters") return train::Match::kParameters;
+  if (text == "operations") return train::Match::kOperations;
+  throw UsageError("--match",
+                   fmt::format("\"{}\", expected steps, parameters or operations", one_line(text)));
+}
+
+ExitCode run_comparison(ComparisonFlags flags, train::Rows rows) {
   start_log(flags.quiet ? LogLevel::kQuiet : LogLevel::kNormal);
-  train::RunConfig config = resolve(flags.run, shorten);
-  train::check(config);
   train::ComparisonOptions options;
   options.rows = rows;
+  options.match = match_of(flags.match);
+  std::optional<store::RunFolder> run = run_meant(flags.run);
+  if (run && !flags.out.empty()) {
+    throw UsageError("--out",
+                     fmt::format("is given beside the run {}, into which a comparison of it is written",
+                                 one_line(run->path().string())));
+  }
+  const train::RunConfig config = resolve(flags.run, shorten);
+  train::check(config);
   if (!flags.seeds.empty()) options.n_seeds = whole_number("--seeds", flags.seeds, 1, kMostSeeds);
   if (!flags.bandwidths.empty()) options.bandwidths = positive_numbers("--bandwidth", flags.bandwidths);
   options.screen_steps = std::min(options.screen_steps, config.train.steps);
+  ComparisonFiles files(std::move(run), flags.out, config.task.name);
 
   Progress progress(progress_style(flags.quiet), 1);
   const train::Comparison comparison = train::compare(
       config, options,
       [&](std::int64_t done, std::int64_t of, const std::string& name) { progress.piece(done, of, name); });
   progress.finish();
+  const nlohmann::ordered_json document = comparison_document(config, comparison, flags.match);
+  const std::string head = heading(config, flags, options.n_seeds, comparison.metric);
+  const std::string written = files.write(document, comparison, head);
   if (flags.json) {
-    print_json(comparison_document(config, comparison));
+    print_json(document);
   } else {
-    print(summary(config, options.n_seeds, comparison));
+    print(summary(config, head, comparison) + written);
   }
   return ExitCode::kDone;
 }
@@ -124,6 +154,15 @@ void add_comparison_verb(CLI::App& program, Action& action, const ComparisonVerb
   verb->add_option("--bandwidth", flags->bandwidths,
                    "Bandwidths of the generic kernels to try in place of the usual ones, such as 0.5,1,2")
       ->type_name("LIST");
+  if (about.rows == train::Rows::kAll) {
+    verb->add_option(
+            "--match", flags->match,
+            "What rows have in common: steps; parameters: feed-forwards widened to the full model's number; "
+            "operations: more steps where a step costs less (steps)")
+        ->type_name("WHAT");
+  }
+  verb->add_option("--out", flags->out, "New folder for result.json, compare.png and compare.svg")
+      ->type_name("DIR");
   verb->add_flag("--json", flags->json, "One JSON document on standard output");
   verb->add_flag("--quiet", flags->quiet, "No progress and no notes");
   verb->footer(about.footer);

@@ -28,6 +28,8 @@ const char* kind_name(probe::RowKind kind) {
       return "shaped";
     case probe::RowKind::kLearned:
       return "learned";
+    case probe::RowKind::kReplaced:
+      return "replaced";
   }
   return "";
 }
@@ -57,9 +59,39 @@ ordered_json mean_skill(const probe::ComparisonRow& row, const probe::Comparison
   return number(probe::summarise(skills).mean);
 }
 
+/// Mean, range, interval, and the values of the seeds.
+ordered_json over_seeds(const std::vector<double>& values) {
+  const probe::Summary summary = probe::summarise(values);
+  return {{"mean", number(summary.mean)}, {"min", number(summary.min)},   {"max", number(summary.max)},
+          {"low", number(summary.low)},   {"high", number(summary.high)}, {"seeds", numbers(values)}};
+}
+
+/// The row's values less those of `reference`, seed by seed, in the metric's own units; null for the
+/// reference itself.
+ordered_json difference(const probe::ComparisonRow& row, const probe::ComparisonRow* reference) {
+  if (reference == nullptr || reference == &row) return nullptr;
+  std::vector<double> values;
+  for (std::size_t seed = 0; seed < row.values.size(); ++seed)
+    values.push_back(row.values[seed] - reference->values[seed]);
+  ordered_json document = {{"to", reference->name}};
+  document.update(over_seeds(values));
+  return document;
+}
+
+/// What rows are subtracted from: the learned model with the most heads and layers, without one uniform.
+const probe::ComparisonRow* reference_of(const std::vector<probe::ComparisonRow>& rows) {
+  const probe::ComparisonRow* reference = nullptr;
+  for (const auto& row : rows) {
+    const bool is_learned = row.kind == probe::RowKind::kLearned && row.score == "dot";
+    if (is_learned || (row.score == "uniform" && reference == nullptr)) reference = &row;
+  }
+  return reference;
+}
+
 ordered_json row_document(const probe::ComparisonRow& row, const probe::ComparisonRow* no_mixing,
                           const probe::ComparisonMetric& metric) {
-  const probe::Summary summary = probe::summarise(row.values);
+  ordered_json values = {{"name", metric.name}};
+  values.update(over_seeds(row.values));
   return {{"name", row.name},
           {"score", row.score},
           {"kind", kind_name(row.kind)},
@@ -71,14 +103,8 @@ ordered_json row_document(const probe::ComparisonRow& row, const probe::Comparis
           {"parameters", row.parameters},
           {"seconds", number(row.seconds)},
           {"skill", mean_skill(row, no_mixing, metric)},
-          {"metric",
-           {{"name", metric.name},
-            {"mean", number(summary.mean)},
-            {"min", number(summary.min)},
-            {"max", number(summary.max)},
-            {"low", number(summary.low)},
-            {"high", number(summary.high)},
-            {"seeds", numbers(row.values)}}}};
+          {"metric", values},
+          {"steps", row.steps}};
 }
 
 }  // namespace
@@ -145,7 +171,8 @@ ordered_json run_document(const std::string& run, const train::RunConfig& config
           {"version", kVersion}};
 }
 
-ordered_json comparison_document(const train::RunConfig& config, const train::Comparison& comparison) {
+ordered_json comparison_document(const train::RunConfig& config, const train::Comparison& comparison,
+                                 std::string_view match) {
   const auto& rows = comparison.rows;
   const auto is_no_mixing = [](const probe::ComparisonRow& row) {
     return row.kind == probe::RowKind::kNoMixing;
@@ -153,14 +180,18 @@ ordered_json comparison_document(const train::RunConfig& config, const train::Co
   const auto found = std::find_if(rows.begin(), rows.end(), is_no_mixing);
   const probe::ComparisonRow* no_mixing = found == rows.end() ? nullptr : &*found;
 
+  const probe::ComparisonRow* reference = reference_of(rows);
   ordered_json table = ordered_json::array(), screened = ordered_json::array();
   for (const auto& row : rows) {
-    if (&row != no_mixing) table.push_back(row_document(row, no_mixing, comparison.metric));
+    if (&row == no_mixing) continue;
+    table.push_back(row_document(row, no_mixing, comparison.metric));
+    table.back()["difference"] = difference(row, reference);
   }
   for (const auto& row : comparison.screened)
     screened.push_back(row_document(row, nullptr, comparison.metric));
   return {{"task", config.task.name},
           {"steps", config.train.steps},
+          {"match", match},
           {"rows", table},
           {"best_possible", number(comparison.metric.best_possible)},
           {"no_mixing", no_mixing ? number(probe::summarise(no_mixing->values).mean) : ordered_json(nullptr)},

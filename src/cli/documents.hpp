@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "train/comparison.hpp"
@@ -19,7 +20,8 @@ std::string evaluation_line(std::int64_t step, const train::Evaluation& evaluati
 std::string ending_name(train::Ending ending);
 nlohmann::ordered_json run_document(const std::string& run, const train::RunConfig& config,
                                     const train::RunResult& result, const std::vector<std::string>& notes);
+/// @param match what --match asked for.
 nlohmann::ordered_json comparison_document(const train::RunConfig& config,
-                                           const train::Comparison& comparison);
+                                           const train::Comparison& comparison, std::string_view match);
 
 }  // namespace headtorch::cli

@@ -73,7 +73,8 @@ void remove_files_below(const fs::path& folder, std::string_view start,
 
 /// A file that a run keeps in its own folder, or what a killed write left of it.
 bool is_run_file(std::string_view name) {
-  for (const std::string file : {"config.toml", "metrics.jsonl", "report.html", "result.json"}) {
+  for (const std::string file : {"config.toml", "metrics.jsonl", "diagnosis.json", "report.html",
+                                 "result.json", "compare.json", "compare.png", "compare.svg"}) {
     if (name == file || name.starts_with(file + ".tmp-")) return true;
   }
   return name.starts_with("events.out.tfevents.");

@@ -78,6 +78,7 @@ TEST(ComparisonRows, OnlyTheScoreDiffersFromTheConfiguredModel) {
   config.model.attention.score_dropout = 0.25;
   std::vector<Candidate> fixed = grid_of(config);
   fixed.push_back(no_mixing_candidate(config));
+  fixed.push_back(raw_dot_candidate(config));
   for (const Candidate& candidate : fixed) {
     RunConfig changed = config;
     changed.model = candidate.model;
@@ -104,6 +105,24 @@ TEST(ComparisonRows, BandwidthsByHandReplaceTheGenericOnes) {
     if (candidate.row.kind == probe::RowKind::kGeneric && candidate.row.bandwidth) {
       EXPECT_EQ(candidate.row.bandwidth, 0.7) << candidate.row.name;
     }
+  }
+}
+
+TEST(ComparisonRows, KernelsOfARunAreLeftOut) {
+  RunConfig config = default_config("reverse");
+  config.model.head_kernels = {{.layer = 0, .head = 1, .kernel = {}}};
+  for (const Candidate& candidate : learned_candidates(config))
+    EXPECT_TRUE(candidate.model.head_kernels.empty());
+}
+
+TEST(ComparisonRows, ScoresAreNamedAsTheFlagNamesThem) {
+  RunConfig config = default_config("reverse");
+  std::vector<Candidate> all = grid_of(config);
+  all.push_back(no_mixing_candidate(config));
+  all.push_back(raw_dot_candidate(config));
+  for (const Candidate& candidate : all) {
+    set_flag("score", candidate.row.score, config);
+    EXPECT_EQ(config.model.attention.score, candidate.model.attention.score);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "train/comparison.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,21 +43,25 @@ class FakeTrainer {
       observer.on_evaluation(config.train.steps / 2, Evaluation{}, 0.0);
       observer.on_evaluation(config.train.steps, validation, 0.0);
     }
+    if (observer.on_checkpoint) {
+      observer.on_checkpoint(config.train.steps,
+                             {{"model.safetensors", fmt::format("weights of {}", config.train.seed)}});
+    }
     RunResult result;
     result.steps = config.train.steps;
     result.parameters = config.model.n_layers * 1000;
     result.seconds = 2.0;
     result.test = test;
     const std::lock_guard lock(mutex_);
-    asked_.push_back(
-        {config, task.size(tasks::Split::kTest), task.n_free_running(), bool{observer.on_evaluation}});
+    asked_.push_back({config, task.size(tasks::Split::kTest), task.n_free_running(),
+                      bool{observer.on_evaluation}, bool{observer.on_checkpoint}});
     return result;
   }
 
   struct Asked {
     RunConfig config;
     std::int64_t n_test, n_free_running;
-    bool chooses;
+    bool chooses, keeps;
   };
   const std::vector<Asked>& asked() const { return asked_; }
 
@@ -70,6 +75,12 @@ ComparisonOptions options_with(FakeTrainer& trainer) {
   ComparisonOptions options;
   options.train = [&trainer](const RunConfig& config, const tasks::Task& task, const RunObserver& observer) {
     return trainer(config, task, observer);
+  };
+  options.replace = [](const RunConfig& config, const tasks::Task&, std::string_view model, std::int64_t) {
+    EXPECT_EQ(model, fmt::format("weights of {}", config.train.seed));
+    Evaluation replaced;
+    replaced.token_accuracy = replaced.loss = 0.9;
+    return replaced;
   };
   return options;
 }
@@ -105,12 +116,20 @@ TEST(Comparison, ReverseNeedsOnlyAFixedKernel) {
     names.push_back(row.name);
     EXPECT_EQ(row.values.size(), 4U) << row.name;
     EXPECT_EQ(row.parameters, row.n_layers * 1000);
+    EXPECT_EQ(row.steps, 600);
     EXPECT_DOUBLE_EQ(row.seconds, 2.0);
   }
-  EXPECT_THAT(names, ElementsAre("no mixing", "uniform", "Gaussian around the own position, h 2",
-                                 "Gaussian at the mirrored position, h 0.35", "one learned head in one layer",
-                                 "one learned head in each of 2 layers", "2 learned heads in one layer",
-                                 "2 learned heads in each of 2 layers"));
+  EXPECT_THAT(
+      names, ElementsAre("no mixing", "uniform", "Gaussian around the own position, h 2",
+                         "Gaussian at the mirrored position, h 0.35",
+                         "attention without query and key projections", "one learned head in one layer",
+                         "one learned head in each of 2 layers", "2 learned heads in one layer",
+                         "2 learned heads in each of 2 layers", "every head replaced by its nearest kernel"));
+  const probe::ComparisonRow& replaced = comparison.rows.back();
+  EXPECT_EQ(replaced.kind, probe::RowKind::kReplaced);
+  EXPECT_THAT(replaced.values, ElementsAre(0.9, 0.9, 0.9, 0.9));
+  EXPECT_EQ(std::pair(replaced.n_heads, replaced.n_layers), std::pair(std::int64_t{2}, std::int64_t{2}));
+  EXPECT_THAT(comparison.verdict.reason, HasSubstr("more than kernels one could have written down"));
   EXPECT_EQ(comparison.verdict.outcome, 3);
   EXPECT_EQ(comparison.metric.best_possible, 1.0);
   EXPECT_LE(comparison.screened.size(), 24U);
@@ -139,11 +158,14 @@ TEST(Comparison, ChoosesOnOneSeedAndReportsOnOthers) {
       EXPECT_EQ(asked.n_test, 2000);
       EXPECT_EQ(train.steps, config.train.steps);
       ++n_reported;
+      const models::ModelOptions& model = asked.config.model;
+      EXPECT_EQ(asked.keeps,
+                model.attention.score == nn::Score::kDot && model.n_heads == 2 && model.n_layers == 2);
     }
   }
   EXPECT_LE(n_screened, 23U);
   EXPECT_EQ(n_finalists, 4U);
-  EXPECT_EQ(n_reported, 8U * 4U);
+  EXPECT_EQ(n_reported, 9U * 4U);
 }
 
 TEST(Comparison, TestDataAndOtherSeedsDoNotChoose) {
@@ -219,6 +241,39 @@ TEST(Comparison, ADivergedTrainingCountsAsNoNumberAndIsNeverChosen) {
   EXPECT_NE(comparison.rows[2].name, "Gaussian around the own position, h 2");
   EXPECT_TRUE(std::isnan(comparison.rows[1].values[1]));
   EXPECT_FALSE(std::isnan(comparison.rows[1].values[0]));
+}
+
+TEST(Comparison, NothingIsReplacedInADivergedModel) {
+  FakeTrainer trainer(reverse);
+  ComparisonOptions options = options_with(trainer);
+  options.train = [&](const RunConfig& config, const tasks::Task& task, const RunObserver& observer) {
+    RunResult result = trainer(config, task, observer);
+    if (config.model.attention.score == nn::Score::kDot && config.train.seed == 3)
+      result.ending = Ending::kDiverged;
+    return result;
+  };
+  const probe::ComparisonRow replaced = compare(reverse_config(), options, {}).rows.back();
+  EXPECT_TRUE(std::isnan(replaced.values[1]));
+  EXPECT_EQ(replaced.values[0], 0.9);
+}
+
+TEST(Comparison, EqualOperationsGiveCheaperModelsMoreSteps) {
+  FakeTrainer trainer(reverse);
+  ComparisonOptions options = options_with(trainer);
+  options.match = Match::kOperations;
+  const RunConfig config = reverse_config();
+  const Comparison comparison = compare(config, options, {});
+  for (const probe::ComparisonRow& row : comparison.rows) {
+    const bool is_full = row.score == "dot" && row.n_layers == 2;
+    EXPECT_EQ(row.steps == config.train.steps, is_full) << row.name;
+    EXPECT_GE(row.steps, config.train.steps) << row.name;
+  }
+  for (const FakeTrainer::Asked& asked : trainer.asked()) {
+    if (asked.config.train.steps != 150) {
+      EXPECT_EQ(asked.config.train.steps > config.train.steps,
+                asked.config.model.attention.score != nn::Score::kDot || asked.config.model.n_layers == 1);
+    }
+  }
 }
 
 TEST(Comparison, BaselineTrainsNothingLearned) {
