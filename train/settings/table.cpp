@@ -71,10 +71,10 @@ std::vector<Field> model_fields() {
            {"xavier", "he", "normal"}, [](RunConfig & c) -> auto& { return c.model.init; })},
       {"model", "qk_gain", "factor on the initial query and key weights",
        above_zero([](RunConfig& c) -> double& { return c.model.qk_gain; })},
-      {"model", "score", "what decides where a head looks; all but dot are fixed kernels",
+      {"model", "score", "what decides where a head looks; all but dot and raw-dot are fixed kernels",
        choice<Score>(
            {"dot", "uniform", "self", "fixed-gaussian", "fixed-exponential", "same-token",
-            "untrained-gaussian"},
+            "untrained-gaussian", "raw-dot"},
            [](RunConfig & c) -> auto& { return c.model.attention.score; })},
       {"model", "scale", "factor on q.k: 1/sqrt(features a head), one learned a head, or a number",
        ScaleFactor{[](RunConfig& c) -> nn::Scale& { return c.model.attention.scale; }}},
