@@ -51,8 +51,8 @@ struct Replaced {
 inline constexpr double kLeastUniformLoss = 0.05;  ///< nats
 
 struct HeadAblation {
-  HeadPlace place;
-  Replaced replaced;
+  HeadPlace place = {};
+  Replaced replaced = {};
   double importance = 0.0;          ///< Michel's, l2-normalised within the layer
   double entropy_normalised = 0.0;  ///< of its weights
   // Controls: what removing other heads costs, in nats.
@@ -67,12 +67,12 @@ struct HeadAblation {
 
 struct LayerAblation {
   std::int64_t layer = 0;
-  Replaced replaced;
+  Replaced replaced = {};
 };
 
 /// The model after so many heads were removed, those that cost least first.
 struct GreedyStep {
-  HeadPlace removed;
+  HeadPlace removed = {};
   std::int64_t heads_left = 0;
   double loss = 0.0, token_accuracy = 0.0;
   double random_loss = 0.0;  ///< mean over AblationReport::random_orders orders drawn at random
