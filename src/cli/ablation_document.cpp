@@ -67,11 +67,17 @@ std::string cell(double value) { return std::isfinite(value) ? fmt::format("{}",
 
 std::string short_text(double value) { return std::isfinite(value) ? fmt::format("{:.3f}", value) : "-"; }
 
+/// Three decimals; what they would hide, as a power of ten.
+std::string nats(double value) {
+  const bool hidden = value != 0.0 && std::abs(value) < 0.0005;
+  return hidden ? fmt::format("{:.0e}", value) : fmt::format("{:.3f}", value);
+}
+
 std::string change_text(const probe::Change* change) {
   if (!change || !std::isfinite(change->loss.value)) return "-";
   const probe::Score& loss = change->loss;
-  if (!std::isfinite(loss.low)) return fmt::format("{:+.3f}", loss.value);
-  return fmt::format("{:+.3f}±{:.3f}", loss.value, (loss.high - loss.low) / 2);
+  const std::string value = (loss.value < 0.0 ? "" : "+") + nats(loss.value);
+  return std::isfinite(loss.low) ? fmt::format("{}±{}", value, nats((loss.high - loss.low) / 2)) : value;
 }
 
 const probe::Change* kernel_of(const probe::Replaced& replaced) {
@@ -81,16 +87,8 @@ const probe::Change* kernel_of(const probe::Replaced& replaced) {
 std::string heads_table(const probe::AblationReport& report) {
   const double accuracy = report.base.token_accuracy();
   report::Table table;
-  table.headers = {"",
-                   "removed",
-                   "mean",
-                   "uniform",
-                   "kernel",
-                   "share",
-                   "right",
-                   "right, kernel(s)",
-                   "another removed",
-                   "importance",
+  table.headers = {"",      "removed",        "mean",          "uniform",         "kernel",
+                   "share", "right, removed", "right, kernel", "another removed", "importance",
                    "label"};
   table.align.assign(table.headers.size(), report::Align::kRight);
   table.align.front() = table.align.back() = report::Align::kLeft;
@@ -98,14 +96,14 @@ std::string heads_table(const probe::AblationReport& report) {
     const probe::Replaced& replaced = *line.replaced;
     const probe::Change* kernel = kernel_of(replaced);
     const auto share = replaced.behaviour_share();
-    table.rows.push_back({line.what, change_text(&replaced.removed), change_text(&replaced.mean_replaced),
-                          change_text(&replaced.uniform), change_text(kernel),
-                          share ? fmt::format("{:.2f}", *share) : "-",
-                          short_text(accuracy + replaced.removed.accuracy.value),
-                          kernel ? short_text(accuracy + kernel->accuracy.value) : "-",
-                          line.head ? short_text(line.head->random_head) : "",
-                          line.head ? short_text(line.head->importance) : "",
-                          line.head && line.head->dispensable() ? "dispensable" : ""});
+    table.rows.push_back(
+        {line.what, change_text(&replaced.removed), change_text(&replaced.mean_replaced),
+         change_text(&replaced.uniform), change_text(kernel), share ? fmt::format("{:.2f}", *share) : "-",
+         short_text(accuracy + replaced.removed.accuracy.value),
+         kernel ? short_text(accuracy + kernel->accuracy.value) : "-",
+         line.head ? (std::isfinite(line.head->random_head) ? nats(line.head->random_head) : "-") : "",
+         line.head ? short_text(line.head->importance) : "",
+         line.head && line.head->dispensable() ? "dispensable" : ""});
   }
   return report::to_text(table);
 }

@@ -87,6 +87,9 @@ void remove_run_files(const fs::path& run) {
   remove_files_below(run / "attention", "step-", {"layer-", "tokens.json"});
   remove_files_below(run / "heatmaps", "", {"layer-"});
   remove_files(run / "heatmaps", {"layer-"});
+  const std::vector<std::string_view> of_ablation = {"heads.csv", "removal.", "ablation.json"};
+  remove_files(run / "ablation", of_ablation);
+  remove_files_below(run / "ablation", "step-", of_ablation);
   for (const fs::path& path : entries_of(run)) {
     const std::string name = path.filename().string();
     if (is_run_file(name) && name != kConfigFile) remove_file(path);

@@ -3,19 +3,18 @@
 import os
 import signal
 import subprocess
-import time
 import unittest
 
 from program import ProgramTest, listing, strict_json
 
 USAGE, BAD_DATA, MISSING, CANNOT_CREATE, BAD_CONFIG, INTERRUPTED = 64, 65, 66, 73, 78, 130
-TINY = ["--d-model", "16", "--n-heads", "2", "--d-ff", "32", "--batch", "8", "--quiet"]
+TINY = ["--d-model", "16", "--d-ff", "32", "--batch", "8", "--quiet"]
 
 
 class Ablate(ProgramTest):
 
-    def train(self, *more, task="reverse", name="run"):
-        self.succeed("train", task, "--steps", "40", *TINY, "--out", name, *more)
+    def train(self, *more, task="reverse", name="run", heads="2"):
+        self.succeed("train", task, "--steps", "40", "--n-heads", heads, *TINY, "--out", name, *more)
         return self.folder / name
 
     def assert_change(self, change):
@@ -91,7 +90,7 @@ class Ablate(ProgramTest):
         self.assertEqual((one["n"], one["steps"]), (30, 40))
         self.assert_change(one["change"])
         self.assertAlmostEqual(one["change"]["value"], one["loss"] - document["base"]["loss"], places=9)
-        self.train("--n-heads", "1", name="single")
+        self.train(heads="1", name="single")
         self.assert_refused(["ablate", "single", "--retrain-one-head"], BAD_CONFIG, "--retrain-one-head", "one head")
 
     def test_what_cannot_be_done_is_refused_and_leaves_nothing(self):
@@ -108,7 +107,7 @@ class Ablate(ProgramTest):
     def test_a_signal_ends_it(self):
         self.train("--seq-len", "64")
         process = self.start("ablate", "run", "--examples", "10000", start_new_session=True)
-        time.sleep(3)
+        self.assertIn(b"of", process.stderr.readline())  # progress: it is at work
         os.kill(process.pid, signal.SIGINT)
         try:
             out, err = process.communicate(timeout=30)

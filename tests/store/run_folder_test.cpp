@@ -122,22 +122,26 @@ TEST_F(RunFolderTest, overwriting_removes_the_files_of_a_run_and_nothing_else) {
     run.write("heatmaps/input-log/layer-0.csv", "");
     run.write("attention/step-00000010/layer-0.npy", "");
     run.write("attention/step-00000010/tokens.json", "");
+    run.write("ablation/heads.csv", "");
+    run.write("ablation/step-00000010/removal.png", "");
     run.write_checkpoint(10, {{"model.safetensors", "w"}, {"trainer.safetensors", "t"}});
   }
   folder_.file("run/checkpoints/.step-00000020-1-0/model.safetensors.tmp-1-1", "cut short by SIGKILL");
   EXPECT_TRUE(test::fails([] { create("run"); }, ExitCode::kCannotCreate));
   folder_.file("run/result.json.tmp-1-1", "cut short by SIGKILL");
-  EXPECT_EQ(tree("run").size(), 24);
+  EXPECT_EQ(tree("run").size(), 28);
 
-  for (const char* mine : {"run/notes.txt", "run/heatmaps/mine.png", "run/attention/mine/layer-0.npy"})
+  for (const char* mine :
+       {"run/notes.txt", "run/heatmaps/mine.png", "run/ablation/mine.csv", "run/attention/mine/layer-0.npy"})
     folder_.file(mine, "mine");
   folder_.file("elsewhere/layer-0.png", "mine");
   fs::create_directory_symlink(here() / "elsewhere", "run/heatmaps/layer-link");
   fs::create_directory_symlink(here() / "elsewhere", "run/checkpoints/step-00000030");
   create("run", Occupied::kOverwrite);
   EXPECT_THAT(tree("run"),
-              ElementsAre("attention", "attention/mine", "attention/mine/layer-0.npy", "checkpoints",
-                          "checkpoints/step-00000030", "heatmaps", "heatmaps/mine.png", "notes.txt"));
+              ElementsAre("ablation", "ablation/mine.csv", "attention", "attention/mine",
+                          "attention/mine/layer-0.npy", "checkpoints", "checkpoints/step-00000030",
+                          "heatmaps", "heatmaps/mine.png", "notes.txt"));
   EXPECT_EQ(test::slurp("elsewhere/layer-0.png"), "mine");
 }
 
