@@ -188,7 +188,7 @@ class Diagnostician {
   double gap() const { return (signs_.test_loss - signs_.train_loss) / signs_.train_loss; }
 
   void steps() {
-    if (has_fault()) return;
+    if (has_fault() || drowned()) return;
     if (gap() > kGap && !solved() && signs_.passes > kManyPasses) {
       add({.cause = "too little data",
            .sign = "passes over the training data, beside a test loss far above the training loss",
@@ -213,7 +213,9 @@ class Diagnostician {
   }
 
   void dropout() {
-    if (drowned()) {
+    // A model that is broken otherwise repeats nothing either.
+    const bool explained = has_fault() && signs_.dropout < kMuchDropout;
+    if (drowned() && !explained) {
       add({.cause = "dropout too high",
            .sign = "correlation of two training passes over one batch",
            .value = signs_.dropout_correlation,

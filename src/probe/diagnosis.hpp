@@ -37,17 +37,17 @@ struct Signs {
   double passes = kUnknown;  ///< over the training data; NaN: it has no end
 
   // How training went.
-  TrainingCurve curve;
-  HeadSigns start, at_150;
+  TrainingCurve curve = {};
+  HeadSigns start = {}, at_150 = {};
 
   // What the model does.
-  std::string non_finite_at;  ///< module; empty: finite
+  std::string non_finite_at = {};  ///< module; empty: finite
   double largest_leak = kUnknown;
-  std::string leak_place;
+  std::string leak_place = {};
   double dropout_correlation = kUnknown, permutation_difference = kUnknown;
   double train_loss = kUnknown, test_loss = kUnknown;
   double train_accuracy = kUnknown, test_accuracy = kUnknown;
-  std::vector<HeadReport> heads;  ///< may be empty
+  std::vector<HeadReport> heads = {};  ///< may be empty
 };
 
 enum class Severity {
@@ -82,6 +82,7 @@ inline constexpr double kUnmoved =
 inline constexpr double kUnmovedLoss = 0.2;  ///< (D) ... and the loss fell by less than this share
 inline constexpr double kLowCorrelation =
     0.2;                                     ///< (M) of two training passes below: dropout drowns the signal
+inline constexpr double kMuchDropout = 0.5;  ///< below, another fault explains such a correlation
 inline constexpr double kSolved = 0.95;      ///< (M) token accuracy from which a task with a rule is solved
 inline constexpr double kLateFall = 0.015;   ///< (D) share by which the last quarter's loss is still lower
 inline constexpr double kGap = 0.25;         ///< (D) (test - train loss) / train loss above: overfitted
