@@ -19,6 +19,7 @@
 #include "train/device.hpp"
 #include "train/entropy_bonus.hpp"
 #include "train/evaluate.hpp"
+#include "train/head_study.hpp"
 #include "train/memory.hpp"
 #include "train/record.hpp"
 #include "train/replicas.hpp"
@@ -42,6 +43,13 @@ models::MiniTransformer build_model(const RunConfig& config, const tasks::Task& 
   const std::lock_guard lock(generator);
   torch::manual_seed(static_cast<std::uint64_t>(config.train.seed));
   return models::MiniTransformer(config.model, sizes_for(task.shape()));
+}
+
+bool all_finite(const AttentionMaps& maps) {
+  return std::all_of(maps.layers.begin(), maps.layers.end(), [](const LayerWeights& layer) {
+    return std::all_of(layer.values.begin(), layer.values.end(),
+                       [](float value) { return std::isfinite(value); });
+  });
 }
 
 /// One run's state; the order of its members is the order in which they must be made.
@@ -222,9 +230,7 @@ class Run {
     const auto due = [step](std::int64_t every) { return every > 0 && step % every == 0; };
     if (due(options_.eval_every) && step != kHealthStep)
       report_evaluation(step);  // that one follows with its signs
-    if (due(options_.heatmap_every) && observer_.on_attention) {
-      observer_.on_attention(record(model_, task_, inputs_, step, device_));
-    }
+    if (due(options_.heatmap_every)) report_attention(step);
     if (due(options_.checkpoint_every)) report_checkpoint(step);
   }
 
@@ -234,6 +240,15 @@ class Run {
                                      task_.size(tasks::Split::kValidation), replicas_, device_);
     evaluation.health = health;
     if (interrupt_signal() == 0) observer_.on_evaluation(step, evaluation, seconds_since(start_));
+  }
+
+  void report_attention(std::int64_t step) {
+    if (!observer_.on_attention && !observer_.on_heads) return;
+    const AttentionMaps maps = record(model_, task_, inputs_, step, device_);
+    if (observer_.on_attention) observer_.on_attention(maps);
+    if (observer_.on_heads && all_finite(maps) && interrupt_signal() == 0) {
+      observer_.on_heads(study_heads(config_, task_, to_safetensors(*model_), step));
+    }
   }
 
   void report_checkpoint(std::int64_t step) {
@@ -247,7 +262,7 @@ class Run {
     result.tokens_per_second =
         result.seconds > 0.0 ? tokens_a_step() * static_cast<double>(result.steps) / result.seconds : 0.0;
     report_checkpoint(result.steps);
-    if (observer_.on_attention) observer_.on_attention(record(model_, task_, inputs_, result.steps, device_));
+    report_attention(result.steps);
     if (interrupt_signal() == 0) report_evaluation(result.steps);
     if (interrupt_signal() == 0) {
       result.test =

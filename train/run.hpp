@@ -16,6 +16,8 @@
 
 namespace headtorch::train {
 
+struct HeadStudy;  // train/head_study.hpp
+
 /// Signs of training health: how sharp the heads are on a few validation inputs, and where the gradient goes.
 struct Health {
   double score_sd = 0.0;  ///< of a row's scores over visible keys, mean over rows, heads and layers
@@ -55,6 +57,7 @@ struct RunObserver {
   std::function<void(std::int64_t step, const Evaluation&, double wall_seconds)>
       on_evaluation;                                       ///< on validation data
   std::function<void(const AttentionMaps&)> on_attention;  ///< at heatmap_every and at the end
+  std::function<void(const HeadStudy&)> on_heads;  ///< with each of those, unless weights are not finite
   std::function<void(std::int64_t step, const std::map<std::string, std::string>& files)>
       on_checkpoint;  ///< at checkpoint_every and at the end; file name -> bytes
 };

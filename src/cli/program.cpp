@@ -101,6 +101,9 @@ ExitCode parse_and_run(int argc, char** argv) {
   Action action;
   add_train(program, action);
   add_heatmap(program, action);
+  add_heads(program, action);
+  add_diagnose(program, action);
+  add_ablate(program, action);
   add_compare(program, action);
   add_baseline(program, action);
   add_tasks(program, action);

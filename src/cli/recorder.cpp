@@ -6,12 +6,14 @@
 
 #include "src/cli/artifacts.hpp"
 #include "src/cli/documents.hpp"
+#include "src/cli/heads_document.hpp"
 #include "src/report/text.hpp"
 
 namespace headtorch::cli {
 namespace {
 
 constexpr const char* kHeatmaps = "heatmaps";
+constexpr const char* kHeadsOverSteps = "heads.jsonl";
 
 /// `layer-L.png`: all heads of a layer in one picture.
 bool is_picture_of_layer(const std::filesystem::path& name) {
@@ -71,6 +73,12 @@ train::RunObserver Recorder::observer() {
     attention_ = maps;
     if (config_.train.heatmap_every > 0)
       draw_into(std::filesystem::path(kHeatmaps) / store::step_name(maps.step));
+  };
+  observer.on_heads = [this](const train::HeadStudy& study) {
+    const nlohmann::ordered_json document = study_document(folder().path().string(), study);
+    folder().append(kHeadsOverSteps, document.dump() + "\n");
+    folder().write("heads.json", document.dump(2) + "\n");
+    study_ = study;
   };
   observer.on_checkpoint = [this](std::int64_t step, const std::map<std::string, std::string>& files) {
     folder().write_checkpoint(step, files);

@@ -8,6 +8,7 @@
 #include "src/cli/progress.hpp"
 #include "src/core/attention_maps.hpp"
 #include "src/store/run_folder.hpp"
+#include "train/head_study.hpp"
 #include "train/run.hpp"
 
 namespace headtorch::cli {
@@ -26,6 +27,8 @@ class Recorder {
   const store::RunFolder& folder();
   /// The weights told last; no layers when none were.
   const AttentionMaps& attention() const { return attention_; }
+  /// What was said of the heads last; no heads when nothing was.
+  const train::HeadStudy& study() const { return study_; }
   /// Draws the last weights into heatmaps/.
   void draw();
 
@@ -41,6 +44,7 @@ class Recorder {
   std::optional<store::RunFolder> folder_;
   std::optional<EventLog> events_;
   AttentionMaps attention_;
+  train::HeadStudy study_;
   std::int64_t pictured_step_ = -1;
 };
 

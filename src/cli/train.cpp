@@ -2,11 +2,13 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <memory>
 
 #include "src/cli/documents.hpp"
+#include "src/cli/heads_document.hpp"
 #include "src/cli/output.hpp"
 #include "src/cli/progress.hpp"
 #include "src/cli/recorder.hpp"
@@ -79,8 +81,19 @@ report::Selection sharpest_head(const AttentionMaps& maps) {
   return best;
 }
 
+/// A sentence a head, and what is lost when all are replaced.
+std::string heads_text(const train::HeadStudy& study) {
+  if (study.heads.empty()) return {};
+  constexpr std::size_t kMost = 16;
+  std::string text = "\n";
+  for (std::size_t i = 0; i < std::min(study.heads.size(), kMost); ++i)
+    text += sentence(study.heads[i]) + '\n';
+  if (study.heads.size() > kMost) text += fmt::format("... and {} heads more\n", study.heads.size() - kMost);
+  return text + replaced_sentence(study) + ".\n";
+}
+
 std::string summary(const train::RunConfig& config, const train::RunResult& result, const std::string& run,
-                    const AttentionMaps& maps) {
+                    const AttentionMaps& maps, const train::HeadStudy& study) {
   std::string text = fmt::format("{}: {}\n", config.task.name, test_summary(config, result.test));
   text += fmt::format("{} parameters, {} in {} s of training, {} tokens/s, {} on {}\n", result.parameters,
                       report::counted(result.steps, "step"), report::readable(result.seconds, 3),
@@ -93,9 +106,10 @@ std::string summary(const train::RunConfig& config, const train::RunResult& resu
                                                    .columns = terminal_columns(),
                                                    .colour = terminal_colour()});
   }
+  text += heads_text(study);
   text += fmt::format(
-      "\nWritten: {} (pictures of every head in heatmaps/, weights in attention/, result.json)\n", run);
-  text += fmt::format("Next: {} heatmap {} --sample 1\n", command_name(), run);
+      "\nWritten: {} (report.html to look at it all, pictures in heatmaps/, weights in attention/)\n", run);
+  text += fmt::format("Next: {} heads {}\n", command_name(), run);
   if (config.task.file.empty())
     text += fmt::format("      {} compare {}\n", command_name(), config.task.name);
   return text;
@@ -153,7 +167,7 @@ ExitCode train_run(const TrainFlags& flags) {
   if (flags.json) {
     print_json(document);
   } else {
-    print(summary(config, result, run, recorder.attention()));
+    print(summary(config, result, run, recorder.attention(), recorder.study()));
   }
   return exit_code(result);
 }

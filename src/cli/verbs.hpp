@@ -17,6 +17,9 @@ using Action = std::function<ExitCode()>;
 
 void add_train(CLI::App& program, Action& action);
 void add_heatmap(CLI::App& program, Action& action);
+void add_heads(CLI::App& program, Action& action);
+void add_diagnose(CLI::App& program, Action& action);
+void add_ablate(CLI::App& program, Action& action);
 void add_compare(CLI::App& program, Action& action);
 void add_baseline(CLI::App& program, Action& action);
 void add_tasks(CLI::App& program, Action& action);

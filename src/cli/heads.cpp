@@ -1,0 +1,368 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "src/cli/artifacts.hpp"
+#include "src/cli/heads_document.hpp"
+#include "src/cli/numbers.hpp"
+#include "src/cli/output.hpp"
+#include "src/cli/stored_run.hpp"
+#include "src/cli/verbs.hpp"
+#include "src/core/error.hpp"
+#include "src/core/file.hpp"
+#include "src/probe/head_reader.hpp"
+#include "src/probe/kernel_maps.hpp"
+#include "src/probe/rollout.hpp"
+#include "src/report/arrays.hpp"
+#include "src/report/figures.hpp"
+#include "src/report/heatmap.hpp"
+#include "src/report/table.hpp"
+#include "src/report/text.hpp"
+#include "src/store/foreign_weights.hpp"
+#include "train/head_study.hpp"
+#include "train/run.hpp"
+
+namespace headtorch::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::int64_t kExampleInputs = 256;
+
+struct HeadsFlags {
+  std::string source, tokens, step, sort, label, layer, head, examples, out;
+  bool by_row = false, json = false;
+};
+
+/// What is said, and the weights it may be drawn on: of a run, or of a file from elsewhere.
+struct Reading {
+  std::string source;
+  train::HeadStudy study;
+  bool is_run = false;
+  AttentionMaps maps;
+  fs::path folder;  // where pictures go
+};
+
+bool is_weights_file(const std::string& source) {
+  std::error_code absent;
+  return fs::is_regular_file(source, absent);
+}
+
+AttentionMaps part(const AttentionMaps& maps, std::int64_t first, std::int64_t count) {
+  AttentionMaps some = maps;
+  const auto cut = [&](auto& list) {
+    if (list.empty()) return;
+    list = {list.begin() + first, list.begin() + first + count};
+  };
+  cut(some.tokens);
+  cut(some.ids);
+  cut(some.lengths);
+  for (LayerWeights& layer : some.layers) {
+    const std::int64_t size = layer.heads * layer.queries * layer.keys;
+    layer.samples = count;
+    layer.values = {layer.values.begin() + first * size, layer.values.begin() + (first + count) * size};
+  }
+  return some;
+}
+
+/// Weights that no model came with: every row counts alike, and nothing can be replaced.
+Reading read_file_of_weights(const HeadsFlags& flags) {
+  if (!flags.step.empty()) throw UsageError("--step", "is for a run, a file of weights has no steps");
+  Reading reading{.source = flags.source, .maps = store::read_foreign_weights(flags.source, flags.tokens)};
+  if (const auto doubts = store::doubts_about(reading.maps)) throw DataError(flags.source, *doubts);
+  reading.folder =
+      flags.out.empty() ? fs::path(flags.source).replace_extension("heads") : fs::path(flags.out);
+  const std::int64_t samples = reading.maps.layers.front().samples;
+  const std::int64_t n_fit = (samples + 1) / 2;
+  probe::HeadReader reader({.row_importance = {}, .kernel_by_row = flags.by_row});
+  reader.fit(part(reading.maps, 0, n_fit));
+  if (samples > n_fit) reader.judge(part(reading.maps, n_fit, samples - n_fit));
+  reading.study.n_fit = n_fit;
+  reading.study.n_judge = samples - n_fit;
+  reading.study.heads = reader.reports();
+  return reading;
+}
+
+Reading read_run(const HeadsFlags& flags) {
+  if (!flags.tokens.empty()) throw UsageError("--tokens", "is for a file of weights, a run knows its tokens");
+  const StoredRun run = load_run(flags.source, flags.step);
+  Reading reading{.source = run.folder.path().string(), .is_run = true};
+  reading.study = study_heads(run.config, *run.task, run.model, run.step,
+                              {.kernel_by_row = flags.by_row, .removal = true});
+  const std::int64_t n = flags.examples.empty() ? 1 : kExampleInputs;
+  reading.maps =
+      record_attention(run.config, *run.task, run.model, train::default_inputs(*run.task, n), run.step);
+  reading.folder = run.folder.path() / "heads";
+  if (!flags.step.empty()) reading.folder /= store::step_name(run.step);
+  if (!flags.out.empty()) reading.folder = flags.out;
+  return reading;
+}
+
+/// By --layer, --head and --label, then by --sort: the largest first, what has no number last.
+std::vector<probe::HeadReport> chosen(const HeadsFlags& flags, const std::vector<probe::HeadReport>& all) {
+  constexpr std::int64_t kMost = 1 << 20;
+  std::vector<probe::HeadReport> heads = all;
+  const auto keep = [&](const auto& wanted) {
+    std::erase_if(heads, [&](const probe::HeadReport& head) { return !wanted(head); });
+  };
+  if (!flags.layer.empty()) {
+    const std::int64_t layer = whole_number("--layer", flags.layer, 0, kMost);
+    keep([&](const probe::HeadReport& head) { return head.layer == layer; });
+  }
+  if (!flags.head.empty()) {
+    const std::int64_t index = whole_number("--head", flags.head, 0, kMost);
+    keep([&](const probe::HeadReport& head) { return head.head == index; });
+  }
+  if (!flags.label.empty()) {
+    keep([&](const probe::HeadReport& head) {
+      return std::find(head.labels.begin(), head.labels.end(), flags.label) != head.labels.end();
+    });
+  }
+  if (!flags.sort.empty()) {
+    const auto key = [&](const probe::HeadReport& head) {
+      return flags.sort == "explained" ? head.kernel.explained
+             : flags.sort == "bandwidth"
+                 ? (head.kernel.kernel.family == KernelFamily::kGaussian ? head.kernel.kernel.bandwidth
+                                                                         : std::nan(""))
+                 : head.score(flags.sort).value;
+    };
+    std::stable_sort(heads.begin(), heads.end(), [&](const probe::HeadReport& a, const probe::HeadReport& b) {
+      const double x = key(a), y = key(b);
+      if (std::isnan(x) || std::isnan(y)) return !std::isnan(x) && std::isnan(y);
+      return x > y;
+    });
+  }
+  return heads;
+}
+
+std::string table(const std::vector<probe::HeadReport>& heads) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kColumns = {
+      {{"entropy", "entropy_normalised"},
+       {"largest", "max_weight"},
+       {"previous", "previous_token"},
+       {"duplicate", "duplicate_token"},
+       {"induction", "induction"},
+       {"distance", "mean_distance"},
+       {"sink", "sink"},
+       {"df", "effective_df"}}};
+  using report::Align;
+  report::Table table;
+  table.headers = {"head"};
+  table.align = {Align::kLeft};
+  for (const auto& [title, name] : kColumns) {
+    table.headers.emplace_back(title);
+    table.align.push_back(Align::kRight);
+  }
+  table.headers.insert(table.headers.end(), {"nearest kernel", "explained", "labels"});
+  table.align.insert(table.align.end(), {Align::kLeft, Align::kRight, Align::kLeft});
+  const auto text = [](double value) {
+    return std::isnan(value) ? std::string("-") : fmt::format("{:.2f}", value);
+  };
+  for (const probe::HeadReport& head : heads) {
+    std::vector<std::string>& row = table.rows.emplace_back();
+    row.push_back(head_name(head));
+    for (const auto& [title, name] : kColumns) {
+      const probe::Score& score = head.score(name);
+      row.push_back(std::isnan(score.value) || std::isnan(score.low)
+                        ? text(score.value)
+                        : fmt::format("{}±{}", text(score.value), text((score.high - score.low) / 2)));
+    }
+    row.push_back(describe(head.kernel.kernel));
+    row.push_back(text(head.kernel.explained));
+    row.push_back(fmt::format("{}", fmt::join(head.labels, ", ")));
+  }
+  return report::to_text(table);
+}
+
+struct Place {
+  std::int64_t layer = 0, head = 0;
+};
+
+/// "1.0": layer and head.
+Place parse_place(const std::string& text, const AttentionMaps& maps) {
+  const std::size_t dot = text.find('.');
+  if (dot == std::string::npos) {
+    throw UsageError("--examples",
+                     fmt::format("\"{}\" cannot be read, expected LAYER.HEAD, such as 1.0", text));
+  }
+  Place place;
+  place.layer =
+      whole_number("--examples", text.substr(0, dot), 0, static_cast<std::int64_t>(maps.layers.size()) - 1);
+  place.head = whole_number("--examples", text.substr(dot + 1), 0,
+                            maps.layers[static_cast<std::size_t>(place.layer)].heads - 1);
+  return place;
+}
+
+/// Writes files into the reading's folder and remembers their names.
+class Files {
+ public:
+  explicit Files(fs::path folder) : folder_(std::move(folder)) {}
+  void write(const std::string& name, const std::string& bytes) {
+    make_folder(folder_);
+    write_file(folder_ / name, bytes);
+    names_.push_back((folder_ / name).string());
+  }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  fs::path folder_;
+  std::vector<std::string> names_;
+};
+
+/// The inputs on which a head decides most, least and as it mostly does.
+nlohmann::ordered_json draw_examples(const HeadsFlags& flags, const Reading& reading, Files& files) {
+  const Place place = parse_place(flags.examples, reading.maps);
+  const std::vector<double> strengths = probe::strengths(reading.maps, place.layer, place.head, {});
+  std::vector<std::size_t> order(strengths.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return strengths[a] > strengths[b]; });
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  const std::array<std::pair<const char*, std::size_t>, 3> kinds = {
+      {{"strongest", 0}, {"typical", order.size() / 2}, {"weakest", order.size() - 1}}};
+  for (const auto& [kind, rank] : kinds) {
+    const std::size_t sample = order[rank];
+    const report::HeatmapRequest request{
+        .layer = place.layer, .head = place.head, .sample = static_cast<std::int64_t>(sample)};
+    files.write(fmt::format("layer-{}-head-{}-{}.png", place.layer, place.head, kind),
+                draw_heatmap(reading.maps, request));
+    list.push_back({{"kind", kind},
+                    {"sample", sample},
+                    {"strength", report::finite_or_null(strengths[sample])},
+                    {"tokens", sample < reading.maps.tokens.size() ? reading.maps.tokens[sample]
+                                                                   : std::vector<std::string>()},
+                    {"file", files.names().back()}});
+  }
+  return list;
+}
+
+/// What reaches each position of the last layer from each position of the input, over all layers.
+void write_rollout(const AttentionMaps& maps, Files& files) {
+  AttentionMaps rolled = maps;
+  rolled.task = maps.task + ", rollout of all layers";
+  const std::vector<double> cells = probe::rollout(maps, 0);
+  const LayerWeights& layer = maps.layers.front();
+  rolled.layers = {{1, 1, layer.queries, layer.keys, {cells.begin(), cells.end()}}};
+  rolled.tokens.resize(std::min<std::size_t>(maps.tokens.size(), 1));
+  files.write("rollout.npy", report::npy(rolled.layers.front()));
+  files.write("rollout.png", report::draw_heatmap(rolled, {.head = 0}));
+}
+
+void write_files(const Reading& reading, Files& files) {
+  files.write("heads.csv", heads_csv(reading.study.heads));
+  const AttentionMaps fitted = probe::kernel_maps(reading.maps, reading.study.heads);
+  std::vector<std::vector<std::string>> sentences(reading.maps.layers.size());
+  for (const probe::HeadReport& head : reading.study.heads) {
+    sentences[static_cast<std::size_t>(head.layer)].push_back(sentence(head));
+  }
+  for (std::size_t layer = 0; layer < sentences.size(); ++layer) {
+    files.write(fmt::format("kernels-layer-{}.png", layer),
+                report::draw_kernels(reading.maps, fitted, sentences[layer],
+                                     {.layer = static_cast<std::int64_t>(layer)}));
+  }
+  write_rollout(reading.maps, files);
+}
+
+std::string examples_text(const nlohmann::ordered_json& examples) {
+  std::string text;
+  for (const auto& example : examples) {
+    std::vector<std::string> tokens;
+    for (const auto& token : example["tokens"]) tokens.push_back(report::visible(token.get<std::string>()));
+    text += fmt::format(
+        "{:<9}  {} nats from uniform  sample {}: {}\n", example["kind"].get<std::string>(),
+        example["strength"].is_null() ? "-" : report::readable(example["strength"].get<double>(), 3),
+        example["sample"].get<std::size_t>(), report::fit(fmt::format("{}", fmt::join(tokens, " ")), 100));
+  }
+  return text + '\n';
+}
+
+std::string summary(const HeadsFlags& flags, const Reading& reading,
+                    const std::vector<probe::HeadReport>& heads, const nlohmann::ordered_json& examples,
+                    const std::vector<std::string>& written) {
+  std::string text;
+  for (const probe::HeadReport& head : heads) text += sentence(head) + '\n';
+  if (heads.empty()) text += "No head fits what was asked for.\n";
+  if (reading.is_run) {
+    text += replaced_sentence(reading.study) + ".\n";
+  } else {
+    text += "Weights from elsewhere: no model to ask which rows matter, so every row counts alike.\n";
+  }
+  text += '\n' + table(heads) + '\n';
+  if (!examples.empty()) text += examples_text(examples);
+  text += fmt::format(
+      "Each number with half its 95 % interval over inputs; all of them, with chance levels, in {}\n",
+      written.front());
+  text +=
+      fmt::format("Written: {} in {}\n", report::counted(static_cast<std::int64_t>(written.size()), "file"),
+                  reading.folder.string());
+  if (reading.is_run) {
+    text += fmt::format("Next: {0} heads {1} --examples {2}.{3}\n      {0} ablate {1}\n", command_name(),
+                        flags.source, reading.study.heads.front().layer, reading.study.heads.front().head);
+  }
+  return text;
+}
+
+ExitCode tell_heads(const HeadsFlags& flags) {
+  const Reading reading = is_weights_file(flags.source) ? read_file_of_weights(flags) : read_run(flags);
+  const std::vector<probe::HeadReport> heads = chosen(flags, reading.study.heads);
+  Files files(reading.folder);
+  write_files(reading, files);
+  nlohmann::ordered_json examples = nlohmann::ordered_json::array();
+  if (!flags.examples.empty()) examples = draw_examples(flags, reading, files);
+  nlohmann::ordered_json document = {{"run", reading.source}};
+  if (reading.is_run) {
+    document = study_document(reading.source, reading.study);
+    if (flags.step.empty()) {
+      write_file(fs::path(reading.source) / "heads.json",
+                 document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    }
+  }
+  document["heads"] = heads_list(heads);
+  if (!examples.empty()) document["examples"] = examples;
+  document["files"] = files.names();
+  if (flags.json) {
+    print_json(document);
+  } else {
+    print(summary(flags, reading, heads, examples, files.names()));
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace
+
+void add_heads(CLI::App& program, Action& action) {
+  auto flags = std::make_shared<HeadsFlags>();
+  CLI::App* verb =
+      program.add_subcommand("heads", "What each head does: scores, its nearest fixed kernel, labels");
+  verb->add_option("RUN", flags->source, "Folder of a run, or a .npy, .json or .safetensors file of weights")
+      ->required()
+      ->type_name("RUN|FILE");
+  verb->add_option("--tokens", flags->tokens, "Tokens of a file of weights: a JSON list, or a text file")
+      ->type_name("FILE");
+  verb->add_option("--step", flags->step, "Step of a checkpoint; the last unless given")->type_name("N");
+  verb->add_option("--layer", flags->layer, "Only heads of this layer")->type_name("N");
+  verb->add_option("--head", flags->head, "Only heads of this number")->type_name("N");
+  verb->add_option("--label", flags->label, "Only heads with this label, such as induction")
+      ->type_name("NAME");
+  verb->add_option("--sort", flags->sort, "Largest first by a score, explained or bandwidth")
+      ->type_name("NAME");
+  verb->add_flag("--by-row", flags->by_row, "Also fit a centre and a bandwidth to each row");
+  verb->add_option("--examples", flags->examples,
+                   "Draw the inputs on which LAYER.HEAD is strongest, typical, weakest")
+      ->type_name("LAYER.HEAD");
+  verb->add_option("--out", flags->out, "Folder for files; RUN/heads unless given")->type_name("DIR");
+  verb->add_flag("--json", flags->json, "One JSON document on standard output");
+  verb->footer(
+      fmt::format("Examples:\n  {0} heads runs/reverse-001\n  {0} heads runs/induction-001 --sort induction\n"
+                  "  {0} heads weights.npy --tokens tokens.txt --json",
+                  command_name()));
+  verb->callback([flags, &action] { action = [flags] { return tell_heads(*flags); }; });
+}
+
+}  // namespace headtorch::cli

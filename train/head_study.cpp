@@ -1,0 +1,138 @@
+#include "train/head_study.hpp"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "src/probe/head_reader.hpp"
+#include "src/tasks/repeated_tokens.hpp"
+#include "train/checkpoint.hpp"
+#include "train/circuits.hpp"
+#include "train/evaluate.hpp"
+#include "train/interventions.hpp"
+#include "train/record.hpp"
+#include "train/row_importance.hpp"
+
+namespace headtorch::train {
+namespace {
+
+constexpr std::int64_t kWeightsAtOnce = 1 << 22;  // of a layer, in memory
+constexpr std::int64_t kWeightsInAll = 1 << 30;   // of all layers and inputs: bounds the time
+constexpr std::int64_t kFewestExamples = 32;      // fewer fit a kernel to chance
+constexpr std::int64_t kRepeatedRows = 64;
+
+/// One model on the inputs of one task.
+class Study {
+ public:
+  Study(const RunConfig& config, const tasks::Task& task, std::string_view bytes, std::int64_t step)
+      : config_(config), task_(task), bytes_(bytes), step_(step), model_(load(config)) {}
+
+  HeadStudy run(const HeadStudyOptions& options) {
+    HeadStudy study;
+    study.step = step_;
+    study.n_fit = std::min(affordable(options.n_fit), task_.size(tasks::Split::kValidation));
+    study.n_judge = std::min(affordable(options.n_judge), task_.size(tasks::Split::kTest));
+    probe::HeadReader reader(
+        {.row_importance = row_importance(model_, task_, tasks::Split::kValidation, 0, study.n_fit),
+         .kernel_by_row = options.kernel_by_row});
+    feed(tasks::Split::kValidation, study.n_fit, [&](const AttentionMaps& maps) { reader.fit(maps); });
+    feed(tasks::Split::kTest, study.n_judge, [&](const AttentionMaps& maps) { reader.judge(maps); });
+    const auto repeated = tasks::repeated_tokens(task_.shape(), affordable(kRepeatedRows),
+                                                 static_cast<std::uint64_t>(config_.train.seed));
+    feed(repeated, [&](const AttentionMaps& maps) { reader.repeated(maps); });
+    study.heads = reader.reports();
+    study.circuits = read_circuits(config_, task_, bytes_);
+    for (std::size_t i = 0; i < study.heads.size(); ++i) {
+      study.heads[i].scores.push_back({"copying", from_weights(study.circuits.copying[i])});
+    }
+    const std::int64_t n = std::min(options.n_evaluated, task_.size(tasks::Split::kTest));
+    if (options.removal) add_removal(study, n);
+
+    Replicas replicas(1);
+    study.base = evaluate(model_, task_, tasks::Split::kTest, n, replicas, torch::kCPU);
+    study.replaced = evaluate(load(with_nearest_kernels(config_, study.heads)), task_, tasks::Split::kTest, n,
+                              replicas, torch::kCPU);
+    return study;
+  }
+
+ private:
+  /// A number that no input has a part in.
+  static probe::Score from_weights(double value) {
+    probe::Score score;
+    score.value = value;
+    return score;
+  }
+
+  void add_removal(HeadStudy& study, std::int64_t n) const {
+    const Interventions interventions(config_, task_, bytes_, n);
+    const std::vector<double> importance = interventions.importance();
+    for (std::size_t i = 0; i < study.heads.size(); ++i) {
+      probe::HeadReport& head = study.heads[i];
+      probe::Score share = from_weights(importance[i]);
+      share.rows = static_cast<std::int64_t>(interventions.base().loss.size());
+      share.chance = 1.0 / std::sqrt(static_cast<double>(config_.model.n_heads));
+      head.scores.push_back({"importance", share});
+      const auto without =
+          interventions.measure(Replacement::kRemoved, {{head.layer, head.head}}, share.rows);
+      head.scores.push_back({"ablation", probe::change(interventions.base(), without).loss});
+    }
+  }
+
+  models::MiniTransformer load(const RunConfig& config) const {
+    models::MiniTransformer model(config.model, sizes_for(task_.shape()));
+    from_safetensors(bytes_, "model.safetensors", *model);
+    return model;
+  }
+
+  std::int64_t weights_an_input() const {
+    return config_.model.n_heads * task_.shape().seq_len * task_.shape().seq_len;
+  }
+
+  /// `asked`, or as many as the time allows.
+  std::int64_t affordable(std::int64_t asked) const {
+    const std::int64_t most = kWeightsInAll / (2 * config_.model.n_layers * weights_an_input());
+    return std::min(asked, std::max(most, kFewestExamples));
+  }
+
+  template <typename Take>
+  void feed(const std::vector<std::vector<std::int64_t>>& inputs, const Take& take) const {
+    const auto at_once =
+        static_cast<std::size_t>(std::max<std::int64_t>(kWeightsAtOnce / weights_an_input(), 1));
+    for (std::size_t first = 0; first < inputs.size(); first += at_once) {
+      const auto begin = inputs.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto count = static_cast<std::ptrdiff_t>(std::min(at_once, inputs.size() - first));
+      take(record(model_, task_, {begin, begin + count}, step_, torch::kCPU));
+    }
+  }
+
+  template <typename Take>
+  void feed(tasks::Split split, std::int64_t n, const Take& take) const {
+    feed(inputs_of(task_.batch(split, 0, n)), take);
+  }
+
+  const RunConfig& config_;
+  const tasks::Task& task_;
+  std::string_view bytes_;
+  std::int64_t step_;
+  models::MiniTransformer model_;
+};
+
+}  // namespace
+
+HeadStudy study_heads(const RunConfig& config, const tasks::Task& task, std::string_view model,
+                      std::int64_t step, const HeadStudyOptions& options) {
+  return Study(config, task, model, step).run(options);
+}
+
+RunConfig with_nearest_kernels(const RunConfig& config, const std::vector<probe::HeadReport>& heads) {
+  RunConfig replaced = config;
+  replaced.model.head_kernels.clear();
+  for (const probe::HeadReport& head : heads) {
+    replaced.model.head_kernels.push_back({head.layer, head.head, head.kernel.kernel});
+  }
+  return replaced;
+}
+
+}  // namespace headtorch::train
