@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,11 +13,13 @@
 #include "src/cli/artifacts.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
+#include "src/cli/run_page.hpp"
 #include "src/cli/stored_run.hpp"
 #include "src/cli/verbs.hpp"
 #include "src/core/file.hpp"
 #include "src/report/arrays.hpp"
 #include "src/report/text.hpp"
+#include "src/store/foreign_weights.hpp"
 #include "train/run.hpp"
 #include "train/settings/number.hpp"
 
@@ -27,17 +30,20 @@ namespace {
 constexpr const char* kDefaultFormats = "png,svg";
 
 struct HeatmapFlags {
-  std::string run, layer, head, sample, input, step, formats = kDefaultFormats, color_range = "unit", out;
+  std::string run, tokens, layer, head, sample, input, step, formats = kDefaultFormats, color_range = "unit",
+                                                             out;
   CLI::Option* has_input = nullptr;
   bool json = false;
 };
 
-constexpr std::array<std::pair<std::string_view, ArtifactFormat>, 6> kFormats = {
+/// The page is not of one layer at a time, so it is written apart.
+constexpr std::array<std::pair<std::string_view, std::optional<ArtifactFormat>>, 7> kFormats = {
     {{"png", ArtifactFormat::kPng},
      {"svg", ArtifactFormat::kSvg},
      {"csv", ArtifactFormat::kCsv},
      {"npy", ArtifactFormat::kNpy},
      {"json", ArtifactFormat::kJson},
+     {"html", std::nullopt},
      {"text", ArtifactFormat::kText}}};
 constexpr std::array<std::pair<std::string_view, report::ColorRange>, 3> kColorRanges = {
     {{"unit", report::ColorRange::kUnit},
@@ -54,13 +60,28 @@ auto choose(std::string_view flag, std::string_view text, const Choices& choices
   throw UsageError(flag, fmt::format("\"{}\" cannot be read, expected one of {}", text, names));
 }
 
-std::vector<ArtifactFormat> formats_of(std::string_view text) {
-  std::vector<ArtifactFormat> formats;
+struct Formats {
+  std::vector<ArtifactFormat> files;
+  bool html = false;
+};
+
+Formats formats_of(std::string_view text) {
+  Formats formats;
   for (const std::string_view name : train::split_at_commas(text)) {
-    const ArtifactFormat format = choose("--format", name, kFormats);
-    if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
+    const std::optional<ArtifactFormat> format = choose("--format", name, kFormats);
+    if (!format) {
+      formats.html = true;
+    } else if (std::find(formats.files.begin(), formats.files.end(), *format) == formats.files.end()) {
+      formats.files.push_back(*format);
+    }
   }
   return formats;
+}
+
+/// So that a missing file is said to be missing, and not taken for the name of a run.
+bool is_weights_name(const fs::path& path) {
+  const fs::path extension = path.extension();
+  return extension == ".npy" || extension == ".json" || extension == ".safetensors";
 }
 
 AttentionMaps maps_of_input(const HeatmapFlags& flags) {
@@ -78,17 +99,6 @@ std::optional<std::int64_t> index(std::string_view flag, const std::string& text
   return whole_number(flag, text, 0, count - 1);
 }
 
-/// heatmaps/ holds what training drew; anything else goes into a folder of its own beside it.
-fs::path default_folder(const HeatmapFlags& flags, const store::RunFolder& run, const AttentionMaps& maps) {
-  std::vector<std::string> parts;
-  if (!flags.step.empty()) parts.push_back(store::step_name(maps.step));
-  if (*flags.has_input) parts.emplace_back("input");
-  if (!flags.sample.empty() && flags.sample != "0") parts.push_back("sample-" + flags.sample);
-  if (flags.color_range != "unit") parts.push_back(flags.color_range);
-  const fs::path folder = run.path() / "heatmaps";
-  return parts.empty() ? folder : folder / fmt::format("{}", fmt::join(parts, "-"));
-}
-
 std::string terminal_pictures(const AttentionMaps& maps, const ArtifactRequest& request) {
   std::string text;
   for (const std::int64_t layer : layers_of(maps, request)) {
@@ -103,23 +113,74 @@ std::string terminal_pictures(const AttentionMaps& maps, const ArtifactRequest& 
   return text;
 }
 
-nlohmann::ordered_json heatmap_document(const store::RunFolder& run, const AttentionMaps& maps,
-                                        const ArtifactRequest& request,
+/// Whose weights are drawn: a run's, or those of a file from elsewhere.
+struct Source {
+  std::string name;
+  std::optional<store::RunFolder> run = {};
+  AttentionMaps maps;
+  std::optional<std::string> doubts = {};
+};
+
+Source open_source(const HeatmapFlags& flags) {
+  Source source;
+  source.name = flags.run;
+  std::error_code absent;
+  if (!fs::is_regular_file(flags.run, absent) && !is_weights_name(flags.run)) {
+    if (!flags.tokens.empty())
+      throw UsageError("--tokens", "is for a file of weights, a run knows its tokens");
+    source.run = open_run(flags.run);
+    source.name = source.run->path().string();
+    source.maps = *flags.has_input ? maps_of_input(flags) : maps_of_sample(flags, *source.run);
+    return source;
+  }
+  if (*flags.has_input) throw UsageError("--input", "is for a run, a file of weights has no model");
+  if (!flags.step.empty()) throw UsageError("--step", "is for a run, a file of weights has no steps");
+  source.maps = store::read_foreign_weights(flags.run, flags.tokens);
+  source.doubts = store::doubts_about(source.maps);
+  return source;
+}
+
+/// heatmaps/ of a run holds what training drew; anything else goes into a folder of its own beside it.
+fs::path default_folder(const HeatmapFlags& flags, const Source& source) {
+  if (!source.run) return fs::path(flags.run).replace_extension("heatmaps");
+  std::vector<std::string> parts;
+  if (!flags.step.empty()) parts.push_back(store::step_name(source.maps.step));
+  if (*flags.has_input) parts.emplace_back("input");
+  if (!flags.sample.empty() && flags.sample != "0") parts.push_back("sample-" + flags.sample);
+  if (flags.color_range != "unit") parts.push_back(flags.color_range);
+  const fs::path folder = source.run->path() / "heatmaps";
+  return parts.empty() ? folder : folder / fmt::format("{}", fmt::join(parts, "-"));
+}
+
+nlohmann::ordered_json heatmap_document(const Source& source, const ArtifactRequest& request,
                                         const std::vector<std::string>& files) {
-  nlohmann::ordered_json document = {{"run", run.path().string()}, {"files", files}};
-  document.update(
-      nlohmann::ordered_json::parse(report::json(maps, {request.sample, request.layer, request.head})));
+  nlohmann::ordered_json document = {{"run", source.name}, {"files", files}};
+  if (!source.run)
+    document["doubts"] =
+        source.doubts ? nlohmann::ordered_json(*source.doubts) : nlohmann::ordered_json(nullptr);
+  document.update(nlohmann::ordered_json::parse(
+      report::json(source.maps, {request.sample, request.layer, request.head})));
   return document;
+}
+
+std::string page_of(const HeatmapFlags& flags, const Source& source, const ArtifactRequest& request) {
+  const report::PageStart start{
+      {request.layer.value_or(0), request.head.value_or(0)}, request.sample, request.color_range};
+  if (!source.run) return foreign_page(source.maps, start);
+  return *flags.has_input || !flags.step.empty() ? maps_page(source.maps, start)
+                                                 : run_page(*source.run, start);
 }
 
 ExitCode draw_heatmaps(const HeatmapFlags& flags) {
   ArtifactRequest request;
-  request.formats = formats_of(flags.formats);
+  Formats formats = formats_of(flags.formats);
+  request.formats = formats.files;
   request.color_range = choose("--color-range", flags.color_range, kColorRanges);
-  const store::RunFolder run = open_run(flags.run);
-  const AttentionMaps maps = *flags.has_input ? maps_of_input(flags) : maps_of_sample(flags, run);
+  const Source source = open_source(flags);
+  const AttentionMaps& maps = source.maps;
   request.layer = index("--layer", flags.layer, static_cast<std::int64_t>(maps.layers.size()));
-  request.head = index("--head", flags.head, maps.layers.front().heads);
+  const auto first_layer = static_cast<std::size_t>(request.layer.value_or(0));
+  request.head = index("--head", flags.head, maps.layers[first_layer].heads);
   request.sample = index("--sample", flags.sample, static_cast<std::int64_t>(maps.tokens.size())).value_or(0);
 
   const auto text = std::find(request.formats.begin(), request.formats.end(), ArtifactFormat::kText);
@@ -128,16 +189,19 @@ ExitCode draw_heatmaps(const HeatmapFlags& flags) {
     request.formats.erase(text);
     show = true;
   }
-  const fs::path folder = flags.out.empty() ? default_folder(flags, run, maps) : fs::path(flags.out);
+  const fs::path folder = flags.out.empty() ? default_folder(flags, source) : fs::path(flags.out);
   std::vector<std::string> files;
-  write_artifacts(maps, request, [&](const fs::path& name, const std::string& bytes) {
+  const auto write = [&](const fs::path& name, const std::string& bytes) {
     make_folder(folder);
     write_file(folder / name, bytes);
     files.push_back((folder / name).string());
-  });
+  };
+  write_artifacts(maps, request, write);
+  if (formats.html) write("report.html", page_of(flags, source, request));
+  if (source.doubts) spdlog::warn("{}: {}; drawn as they are", flags.run, *source.doubts);
 
   if (flags.json) {
-    print_json(heatmap_document(run, maps, request, files));
+    print_json(heatmap_document(source, request, files));
     return ExitCode::kDone;
   }
   if (show) print(terminal_pictures(maps, request));
@@ -145,7 +209,9 @@ ExitCode draw_heatmaps(const HeatmapFlags& flags) {
     print(fmt::format("Written: {} in {}\n", report::counted(static_cast<std::int64_t>(files.size()), "file"),
                       folder.string()));
   }
-  print(fmt::format("Next: {} heatmap {} --layer 0 --head 0 --format text\n", command_name(), flags.run));
+  print(source.run
+            ? fmt::format("Next: {} heatmap {} --layer 0 --head 0 --format text\n", command_name(), flags.run)
+            : fmt::format("Next: {} heads {}\n", command_name(), flags.run));
   return ExitCode::kDone;
 }
 
@@ -154,7 +220,13 @@ ExitCode draw_heatmaps(const HeatmapFlags& flags) {
 void add_heatmap(CLI::App& program, Action& action) {
   auto flags = std::make_shared<HeatmapFlags>();
   CLI::App* verb = program.add_subcommand("heatmap", "Draw where the heads of a trained run look");
-  verb->add_option("RUN", flags->run, "Folder of a run, or its name under runs/")->required()->type_name("");
+  verb->add_option("RUN", flags->run,
+                   "Folder of a run, its name under runs/, or a file of weights (.npy, .json, .safetensors)")
+      ->required()
+      ->type_name("");
+  verb->add_option("--tokens", flags->tokens,
+                   "For a file of weights: its tokens, a JSON list or a token a line or a word")
+      ->type_name("FILE");
   verb->add_option("--layer", flags->layer, "Only this layer, from 0")->type_name("L");
   verb->add_option("--head", flags->head, "Only this head, from 0")->type_name("H");
   CLI::Option* sample =
@@ -165,16 +237,18 @@ void add_heatmap(CLI::App& program, Action& action) {
   flags->has_input->excludes(sample);
   verb->add_option("--step", flags->step, "After which training step (the last)")->type_name("S");
   verb->add_option("--format", flags->formats,
-                   "png, svg, csv, npy, json, text; several with commas (png,svg)")
+                   "png, svg, csv, npy, json, html, text; several with commas (png,svg)")
       ->type_name("LIST");
   verb->add_option("--color-range", flags->color_range, "unit: 0 to 1; head: 0 to the head's largest; log")
       ->type_name("RANGE");
-  verb->add_option("--out", flags->out, "Folder for the files; RUN/heatmaps unless given")->type_name("DIR");
+  verb->add_option("--out", flags->out, "Folder for the files; RUN/heatmaps or FILE.heatmaps unless given")
+      ->type_name("DIR");
   verb->add_flag("--json", flags->json, "One JSON document with the weights on standard output");
   verb->footer(
       fmt::format("Examples:\n  {0} heatmap runs/reverse-001\n"
                   "  {0} heatmap reverse-001 --input \"3 1 4 1 5\" --format text\n"
-                  "  {0} heatmap reverse-001 --layer 0 --head 1 --format svg,csv --out figures",
+                  "  {0} heatmap reverse-001 --layer 0 --head 1 --format svg,csv --out figures\n"
+                  "  {0} heatmap weights.npy --tokens words.txt --format html",
                   command_name()));
   verb->callback([flags, &action] { action = [flags] { return draw_heatmaps(*flags); }; });
 }
