@@ -1,8 +1,8 @@
 #include "src/probe/gaussian_search.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <utility>
 
 namespace headtorch::probe {
 namespace {
@@ -10,7 +10,16 @@ namespace {
 constexpr double kFirstBandwidth = 0.3;
 constexpr double kLeastReach = 0.35;
 constexpr int kMostRounds = 200;
+constexpr int kNewtonRounds = 8;
+constexpr double kDifference = 0.02;
+constexpr double kLongestStep = 0.5;
 constexpr double kGain = 1e-12;  // below this a smaller loss is rounding
+
+/// Steps in bandwidths of offset, at least kLeastReach positions, and in ln bandwidth.
+GaussianPoint moved(const GaussianPoint& from, double across, double along) {
+  return {.offset = from.offset + across * std::max(kLeastReach, std::exp(from.log_bandwidth)),
+          .log_bandwidth = from.log_bandwidth + along};
+}
 
 }  // namespace
 
@@ -20,13 +29,10 @@ GaussianPoint refine(const GaussianLoss& loss, GaussianPoint start, const Refine
   const double low = std::log(kLeastBandwidth), high = std::log(options.greatest_bandwidth);
   double step = options.step;
   for (int round = 0; round < kMostRounds && step >= options.least_step; ++round) {
-    const double reach = step * std::max(kLeastReach, std::exp(best.log_bandwidth));
-    const std::array<GaussianPoint, 4> neighbours{{{best.offset - reach, best.log_bandwidth},
-                                                   {best.offset + reach, best.log_bandwidth},
-                                                   {best.offset, std::max(low, best.log_bandwidth - step)},
-                                                   {best.offset, std::min(high, best.log_bandwidth + step)}}};
     GaussianPoint next = best;
-    for (GaussianPoint point : neighbours) {
+    for (const auto& [across, along] : {std::pair(-step, 0.0), {step, 0.0}, {0.0, -step}, {0.0, step}}) {
+      GaussianPoint point = moved(best, across, along);
+      point.log_bandwidth = std::clamp(point.log_bandwidth, low, high);
       point.loss = loss(point);
       if (point.loss < next.loss) next = point;
     }
@@ -35,6 +41,30 @@ GaussianPoint refine(const GaussianLoss& loss, GaussianPoint start, const Refine
     } else {
       step /= 2;
     }
+  }
+  return best;
+}
+
+GaussianPoint finish(const GaussianLoss& loss, GaussianPoint start, double greatest_bandwidth) {
+  GaussianPoint best = start;
+  const double low = std::log(kLeastBandwidth), high = std::log(greatest_bandwidth);
+  for (int round = 0; round < kNewtonRounds; ++round) {
+    const auto at = [&](double across, double along) { return loss(moved(best, across, along)); };
+    constexpr double d = kDifference;
+    const double middle = at(0, 0);
+    const double left = at(-d, 0), right = at(d, 0), narrow = at(0, -d), wide = at(0, d);
+    const double gx = (right - left) / (2 * d), gy = (wide - narrow) / (2 * d);
+    const double xx = (right - 2 * middle + left) / (d * d), yy = (wide - 2 * middle + narrow) / (d * d);
+    const double xy = (at(d, d) + at(-d, -d) - right - left - wide - narrow + 2 * middle) / (2 * d * d);
+    const double determinant = xx * yy - xy * xy;
+    if (!(xx > 0.0 && determinant > 0.0)) break;
+    const double limit = kLongestStep;
+    GaussianPoint next = moved(best, std::clamp((xy * gy - yy * gx) / determinant, -limit, limit),
+                               std::clamp((xy * gx - xx * gy) / determinant, -limit, limit));
+    next.log_bandwidth = std::clamp(next.log_bandwidth, low, high);
+    next.loss = loss(next);
+    if (!(next.loss < middle - kGain)) break;
+    best = next;
   }
   return best;
 }

@@ -26,6 +26,10 @@ struct RefineOptions {
 /// mass stays on the whole number where it began.
 GaussianPoint refine(const GaussianLoss& loss, GaussianPoint start, const RefineOptions& options);
 
+/// Newton's steps with second differences while they help: offset and bandwidth of a causal head trade off,
+/// so that steps along one of them stop early.
+GaussianPoint finish(const GaussianLoss& loss, GaussianPoint start, double greatest_bandwidth);
+
 /// The best of a grid, bandwidths doubling at each offset, after refining from its two best points.
 GaussianPoint coarse_search(const GaussianLoss& loss, const std::vector<double>& offsets,
                             double greatest_bandwidth);

@@ -30,7 +30,7 @@ std::string sentence(const HeadReport& head) {
                ? name + " is uniform"
                : name + " never has two keys to choose from";
   }
-  const std::string little = nearest.kl_uniform < kDoubtfulKl ? " of little: it is nearly uniform" : "";
+  const std::string little = nearest.kl_uniform < kDoubtfulKl ? " (nearly uniform)" : "";
   if (nearest.kernel.family == KernelFamily::kUniform) {
     return fmt::format("{} is no kernel tried: none explains anything{}", name, little);
   }

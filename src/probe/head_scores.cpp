@@ -230,9 +230,8 @@ std::optional<std::int64_t> HeadScores::sink_key() const {
   std::optional<std::int64_t> largest;
   double value = 0.0;
   for (std::size_t key = 0; key < columns_.size(); ++key) {
-    const Score column = columns_[key].score();
-    if (column.rows > 0 && column.value > value) {
-      value = column.value;
+    if (columns_[key].value() > value) {
+      value = columns_[key].value();
       largest = static_cast<std::int64_t>(key);
     }
   }

@@ -1,5 +1,6 @@
 #include "src/probe/mixture.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace headtorch::probe {
@@ -42,19 +43,33 @@ Mixture::Slope Mixture::slope(double eps) const {
   return slope;
 }
 
-Mixture::Best Mixture::best(double tolerance) const {
+Mixture::Best Mixture::best(double tolerance, double start) const {
+  // Newton's steps inside a shrinking bracket. A step out of it asks about the end it points to, once, and
+  // goes on from the geometric middle, as eps spans decades.
   double low = kLeastEps, high = 1.0;
-  if (slope(high).first <= 0.0) return {.eps = high, .loss = loss(high)};
-  if (slope(low).first >= 0.0) return {.eps = low, .loss = loss(low)};
-  // Newton's steps inside a shrinking bracket; where one leaves it, the geometric middle, as eps spans
-  // decades.
-  double eps = std::sqrt(low * high);
-  for (int step = 0; step < 200 && high - low > tolerance * low; ++step) {
+  bool low_holds = false, high_holds = false;
+  double eps = std::clamp(start, low, high);
+  for (int step = 0; step < 100 && high - low > tolerance * low; ++step) {
     const Slope at = slope(eps);
+    if (at.second == 0.0) return {.eps = high, .loss = loss(high)};  // K0 is U itself
+    if (at.first == 0.0) break;
     (at.first < 0.0 ? low : high) = eps;
+    (at.first < 0.0 ? low_holds : high_holds) = true;
     const double next = eps - at.first / at.second;
-    if (std::abs(next - eps) <= 0.1 * tolerance * eps) break;
-    eps = next > low && next < high ? next : std::sqrt(low * high);
+    if (next > low && next < high) {
+      if (std::abs(next - eps) <= 0.1 * tolerance * eps) break;
+      eps = next;
+      continue;
+    }
+    if (at.first > 0.0 && !low_holds) {
+      if (slope(low).first >= 0.0) return {.eps = low, .loss = loss(low)};
+      low_holds = true;
+    }
+    if (at.first < 0.0 && !high_holds) {
+      if (slope(high).first <= 0.0) return {.eps = high, .loss = loss(high)};
+      high_holds = true;
+    }
+    eps = std::sqrt(low * high);
   }
   return {.eps = eps, .loss = loss(eps)};
 }

@@ -4,6 +4,9 @@
 
 namespace headtorch::probe {
 
+/// Relative tolerance of an eps that is reported.
+inline constexpr double kTightEps = 1e-10;
+
 /// What a family K = (1 - eps) K0 + eps U leaves unexplained, as a function of eps:
 /// loss = -sum over rows and keys of w A ln K. Convex in eps.
 class Mixture {
@@ -17,8 +20,8 @@ class Mixture {
   struct Best {
     double eps = 1.0, loss = 0.0;
   };
-  /// The smallest loss over eps in [kLeastEps, 1], eps to `tolerance` relative.
-  Best best(double tolerance) const;
+  /// The smallest loss over eps in [kLeastEps, 1], eps to `tolerance` relative, searched from `start`.
+  Best best(double tolerance, double start = 0.1) const;
 
   static constexpr double kLeastEps = 1e-6;
 

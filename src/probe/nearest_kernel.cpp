@@ -10,7 +10,8 @@
 namespace headtorch::probe {
 namespace {
 
-constexpr double kTight = 1e-10;  // relative, of eps
+// Gaussians that so much of kl_uniform separates from the best after the search are not polished.
+constexpr double kPolish = 0.02;
 
 bool is_positional(const HeadKernel& kernel) {
   return kernel.family == KernelFamily::kUniform || kernel.family == KernelFamily::kKey ||
@@ -18,13 +19,26 @@ bool is_positional(const HeadKernel& kernel) {
 }
 
 KernelFit fit_tokens(const KernelStatistics& statistics, KernelFamily family) {
-  const Mixture::Best best = statistics.token_mixture(family, RowWeights::kImportance).best(kTight);
+  const Mixture::Best best = statistics.token_mixture(family, RowWeights::kImportance).best(kTightEps);
   return {.kernel = {.family = family, .eps = best.eps}, .loss = best.loss};
 }
 
+std::vector<KernelFit> fit_gaussians(std::span<const SummedRow> rows, double kl_uniform) {
+  std::vector<KernelFit> fits;
+  double least = std::numeric_limits<double>::infinity();
+  for (const double slope : {1.0, -1.0, 0.0}) {
+    fits.push_back(search_gaussian(rows, slope));
+    least = std::min(least, fits.back().loss);
+  }
+  for (KernelFit& fit : fits) {
+    if (fit.loss <= least + kPolish * kl_uniform) fit = polish_gaussian(rows, fit);
+  }
+  return fits;
+}
+
 std::vector<KernelFit> fit_families(const KernelStatistics& statistics, std::span<const SummedRow> rows) {
-  std::vector<KernelFit> fits{fit_key(rows)};
-  for (const double slope : {1.0, -1.0, 0.0}) fits.push_back(fit_gaussian(rows, slope));
+  std::vector<KernelFit> fits = fit_gaussians(rows, statistics.kl_uniform(RowWeights::kImportance));
+  fits.insert(fits.begin(), fit_key(rows));
   if (statistics.knows_tokens()) {
     for (const KernelFamily family : {KernelFamily::kSameToken, KernelFamily::kFirstSameToken,
                                       KernelFamily::kLastSameToken, KernelFamily::kInduction}) {
@@ -57,7 +71,7 @@ double explained_by(const HeadKernel& kernel, const KernelStatistics& statistics
 
 double positional_share(const LayerShape& shape, const KernelStatistics& fit, const KernelStatistics& judge) {
   const std::vector<double> mean = fit.mean_weights();
-  const double eps = mean_mixture(fit.rows(RowWeights::kImportance), mean, shape.keys).best(kTight).eps;
+  const double eps = mean_mixture(fit.rows(RowWeights::kImportance), mean, shape.keys).best(kTightEps).eps;
   return explained(judge, RowWeights::kImportance,
                    mean_mixture(judge.rows(RowWeights::kImportance), mean, shape.keys).loss(eps));
 }
@@ -74,7 +88,7 @@ std::string nature_of(const NearestKernel& nearest) {
 }
 
 double refitted_alike(HeadKernel kernel, const KernelStatistics& fit, const KernelStatistics& judge) {
-  kernel.eps = mixture_of(kernel, fit, RowWeights::kAlike).best(kTight).eps;
+  kernel.eps = mixture_of(kernel, fit, RowWeights::kAlike).best(kTightEps).eps;
   return explained(judge, RowWeights::kAlike, mixture_of(kernel, judge, RowWeights::kAlike).loss(kernel.eps));
 }
 
@@ -100,13 +114,17 @@ NearestKernel nearest_kernel(const LayerShape& shape, const KernelStatistics& fi
     nearest.families.push_back(
         {.kernel = candidate.kernel, .explained = explained_by(candidate.kernel, judged)});
   }
+  nearest.positional_share = positional_share(shape, fit, judged);
+  nearest.nature = nature_of(nearest);
   nearest.kernel = best.kernel;
+  if (best.kernel.family == KernelFamily::kUniform) {
+    nearest.explained = nearest.explained_unweighted = 0.0;
+    return nearest;
+  }
   const double loss = mixture_of(best.kernel, judged, RowWeights::kImportance).loss(best.kernel.eps);
   nearest.kl = kl(judged, RowWeights::kImportance, loss);
   nearest.explained = explained(judged, RowWeights::kImportance, loss);
   nearest.explained_unweighted = refitted_alike(best.kernel, fit, judged);
-  nearest.positional_share = positional_share(shape, fit, judged);
-  nearest.nature = nature_of(nearest);
   return nearest;
 }
 

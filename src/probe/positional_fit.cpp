@@ -11,6 +11,7 @@
 namespace headtorch::probe {
 namespace {
 
+constexpr double kSearchEps = 1e-6;              // relative tolerance of eps while searching
 constexpr std::size_t kCandidates = 3;           // offsets or keys tried
 constexpr std::size_t kSearchCells = 16 * 1024;  // weights looked at while searching; all for the last steps
 constexpr std::size_t kSearchRows = 32;          // and at least so many rows
@@ -85,6 +86,40 @@ std::vector<double> peaks(const Profile& profile) {
   }
   if (above > 0.0) places.push_back(moment / above);
   return places;
+}
+
+/// The loss at an offset and bandwidth with the best eps; keeps its room and its last eps between calls.
+class ProfiledLoss {
+ public:
+  ProfiledLoss(std::span<const SummedRow> rows, double slope) : rows_(rows), slope_(slope) {}
+
+  double operator()(const GaussianPoint& at) {
+    mixture_.clear();
+    for (const SummedRow& row : rows_) {
+      add_gaussian_row(row, slope_ * static_cast<double>(row.query) + at.offset, std::exp(at.log_bandwidth),
+                       window_, mixture_);
+    }
+    const Mixture::Best best = mixture_.best(kSearchEps, eps_);
+    eps_ = best.eps;
+    return best.loss;
+  }
+
+ private:
+  std::span<const SummedRow> rows_;
+  double slope_, eps_ = 0.1;
+  GaussianWindow window_;
+  Mixture mixture_;
+};
+
+KernelFit with_best_eps(std::span<const SummedRow> rows, double slope, const GaussianPoint& at) {
+  KernelFit fit{.kernel = {.family = KernelFamily::kGaussian,
+                           .slope = slope,
+                           .offset = at.offset,
+                           .bandwidth = std::exp(at.log_bandwidth)}};
+  const Mixture::Best mixed = positional_mixture(rows, fit.kernel).best(kTightEps);
+  fit.kernel.eps = mixed.eps;
+  fit.loss = mixed.loss;
+  return fit;
 }
 
 double greatest_bandwidth(std::span<const SummedRow> rows) {
@@ -165,36 +200,27 @@ KernelFit fit_key(std::span<const SummedRow> rows) {
   KernelFit best{.kernel = {.family = KernelFamily::kKey}, .loss = std::numeric_limits<double>::infinity()};
   for (const double place : peaks(profile(rows, 0.0))) {
     HeadKernel kernel{.family = KernelFamily::kKey, .key = static_cast<std::int64_t>(std::round(place))};
-    const Mixture::Best fit = positional_mixture(rows, kernel).best(1e-10);
+    const Mixture::Best fit = positional_mixture(rows, kernel).best(kTightEps);
     kernel.eps = fit.eps;
     if (fit.loss < best.loss) best = {.kernel = kernel, .loss = fit.loss};
   }
   return best;
 }
 
-KernelFit fit_gaussian(std::span<const SummedRow> rows, double slope) {
-  const auto loss_on = [slope](std::span<const SummedRow> some) {
-    return [some, slope](const GaussianPoint& at) {
-      return positional_mixture(some, {.family = KernelFamily::kGaussian,
-                                       .slope = slope,
-                                       .offset = at.offset,
-                                       .bandwidth = std::exp(at.log_bandwidth)})
-          .best(1e-5)
-          .loss;
-    };
-  };
+KernelFit search_gaussian(std::span<const SummedRow> rows, double slope) {
   const std::vector<SummedRow> some = sample(rows);
+  const GaussianPoint best =
+      coarse_search(ProfiledLoss(some, slope), peaks(profile(rows, slope)), greatest_bandwidth(rows));
+  return with_best_eps(rows, slope, best);
+}
+
+KernelFit polish_gaussian(std::span<const SummedRow> rows, const KernelFit& fit) {
+  const GaussianPoint start{.offset = fit.kernel.offset, .log_bandwidth = std::log(fit.kernel.bandwidth)};
   const double greatest = greatest_bandwidth(rows);
-  GaussianPoint best = coarse_search(loss_on(some), peaks(profile(rows, slope)), greatest);
-  best = refine(loss_on(rows), best, {.step = 0.05, .least_step = 0.001, .greatest_bandwidth = greatest});
-  KernelFit fit{.kernel = {.family = KernelFamily::kGaussian,
-                           .slope = slope,
-                           .offset = best.offset,
-                           .bandwidth = std::exp(best.log_bandwidth)}};
-  const Mixture::Best mixed = positional_mixture(rows, fit.kernel).best(1e-10);
-  fit.kernel.eps = mixed.eps;
-  fit.loss = mixed.loss;
-  return fit;
+  const GaussianLoss loss = ProfiledLoss(rows, fit.kernel.slope);
+  const GaussianPoint near =
+      refine(loss, start, {.step = 0.05, .least_step = 0.02, .greatest_bandwidth = greatest});
+  return with_best_eps(rows, fit.kernel.slope, finish(loss, near, greatest));
 }
 
 }  // namespace headtorch::probe

@@ -17,8 +17,11 @@ struct KernelFit {
 };
 
 /// The Gaussian nearest to the rows for one slope: offset and ln bandwidth searched from where the weights
-/// exceed uniform most, eps fitted inside (Mixture). Bandwidths from 0.1 to 4 times the number of keys.
-KernelFit fit_gaussian(std::span<const SummedRow> rows, double slope);
+/// exceed uniform most, eps fitted inside (Mixture). Bandwidths from 0.1 to 4 times the number of keys. Of
+/// many long rows it looks at some only: offset and bandwidth are then rough.
+KernelFit search_gaussian(std::span<const SummedRow> rows, double slope);
+/// Goes on from there on all rows.
+KernelFit polish_gaussian(std::span<const SummedRow> rows, const KernelFit& fit);
 
 /// The nearest "one key", eps fitted.
 KernelFit fit_key(std::span<const SummedRow> rows);

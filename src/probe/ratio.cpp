@@ -26,7 +26,7 @@ Score Ratio::score() const {
   if (inputs_ == 0) return score;
   const auto n = static_cast<double>(inputs_);
   const double total = n * mean_weight_;
-  score.value = mean_sum_ / mean_weight_;
+  score.value = value();
   score.chance = chance_ / total;
   score.rows = rows_;
   if (inputs_ > 1) {

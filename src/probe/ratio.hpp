@@ -27,6 +27,8 @@ class Ratio {
  public:
   void add(const Tally& input);
   Score score() const;
+  /// r alone; NaN without rows.
+  double value() const { return mean_sum_ / mean_weight_; }
 
  private:
   std::int64_t inputs_ = 0, rows_ = 0;

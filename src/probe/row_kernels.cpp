@@ -58,8 +58,9 @@ std::vector<double> centres(const std::vector<SummedRow>& rows) {
 
 RowKernel fit_row(const std::vector<SummedRow>& rows, double eps) {
   GaussianWindow window;
+  Mixture mixture;
   const auto loss = [&](const GaussianPoint& at) {
-    Mixture mixture;
+    mixture.clear();
     for (const SummedRow& row : rows) {
       add_gaussian_row(row, at.offset, std::exp(at.log_bandwidth), window, mixture);
     }
@@ -67,7 +68,7 @@ RowKernel fit_row(const std::vector<SummedRow>& rows, double eps) {
   };
   const double greatest = 4.0 * static_cast<double>(rows.back().visible);
   GaussianPoint best = coarse_search(loss, centres(rows), greatest);
-  best = refine(loss, best, {.step = 0.05, .least_step = 0.002, .greatest_bandwidth = greatest});
+  best = finish(loss, best, greatest);
   return {.centre = best.offset,
           .bandwidth = std::exp(best.log_bandwidth),
           .identified = flatness(rows) >= kUniformKl};
