@@ -12,7 +12,8 @@ namespace headtorch::train {
 
 inline constexpr std::string_view kNoHeadKernels = "none";  ///< the flag's text for an empty list
 inline constexpr std::string_view kHeadKernelsAllowed =
-    "none or a list of LxHy KERNEL; KERNEL is uniform, one-key key K, gaussian slope A offset B bandwidth H, "
+    "a list of LxHy KERNEL (as a flag: with commas between, or none); KERNEL is uniform, one-key key K, "
+    "gaussian slope A offset B bandwidth H, "
     "same-token, first-same-token, last-same-token or induction, all but uniform with eps E from 0 to 1";
 
 /// Whether the text has the form of an element; its numbers may still be ones that are not allowed.
