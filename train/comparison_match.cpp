@@ -46,8 +46,10 @@ std::int64_t layer_parameters(const models::ModelOptions& model) {
 void match_to(Candidate& candidate, const Candidate& full, Match match, const tasks::TaskShape& shape) {
   if (match == Match::kParameters) {
     if (candidate.model.d_ff < 1) {
-      throw ConfigError("match",
-                        "parameters are matched by the width of the feed-forward, which d_ff = 0 leaves out");
+      throw ConfigError(
+          "--match",
+          "parameters are matched by the width of the feed-forward, and d_ff = 0 leaves it out, expected "
+          "at least 1");
     }
     const auto missing =
         static_cast<double>(layer_parameters(full.model) - layer_parameters(candidate.model));
