@@ -13,6 +13,7 @@
 #include "src/cli/heads_document.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
+#include "src/cli/run_page.hpp"
 #include "src/cli/stored_run.hpp"
 #include "src/cli/verbs.hpp"
 #include "src/core/error.hpp"
@@ -321,6 +322,7 @@ ExitCode tell_heads(const HeadsFlags& flags) {
     if (flags.step.empty()) {
       write_file(fs::path(reading.source) / "heads.json",
                  document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+      write_file(fs::path(reading.source) / "report.html", run_page(open_run(reading.source)));
     }
   }
   document["heads"] = heads_list(heads);

@@ -7,6 +7,7 @@
 #include "src/cli/artifacts.hpp"
 #include "src/cli/documents.hpp"
 #include "src/cli/heads_document.hpp"
+#include "src/cli/heads_history.hpp"
 #include "src/report/text.hpp"
 
 namespace headtorch::cli {
@@ -57,6 +58,7 @@ train::RunObserver Recorder::observer() {
   observer.on_step = [this](const train::StepMetrics& metrics) {
     add_line(metrics_line(metrics));
     events().add(metrics);
+    loss_.push_back(metrics.loss);
     progress_.step(metrics);
   };
   observer.on_evaluation = [this](std::int64_t step, const train::Evaluation& evaluation,
@@ -78,7 +80,7 @@ train::RunObserver Recorder::observer() {
     const nlohmann::ordered_json document = study_document(folder().path().string(), study);
     folder().append(kHeadsOverSteps, document.dump() + "\n");
     folder().write("heads.json", document.dump(2) + "\n");
-    study_ = study;
+    studies_.push_back(study);
   };
   observer.on_checkpoint = [this](std::int64_t step, const std::map<std::string, std::string>& files) {
     folder().write_checkpoint(step, files);
@@ -90,6 +92,11 @@ train::RunObserver Recorder::observer() {
 
 void Recorder::draw() {
   if (!attention_.layers.empty()) draw_into(kHeatmaps);
+  if (studies_.size() > 1) {
+    folder().write(
+        std::filesystem::path("heads") / "history.png",
+        report::draw_history(heads_history(config_.task.name, loss_, studies_), report::Format::kPng));
+  }
 }
 
 }  // namespace headtorch::cli

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "src/cli/event_log.hpp"
 #include "src/cli/progress.hpp"
@@ -28,8 +29,8 @@ class Recorder {
   /// The weights told last; no layers when none were.
   const AttentionMaps& attention() const { return attention_; }
   /// What was said of the heads last; no heads when nothing was.
-  const train::HeadStudy& study() const { return study_; }
-  /// Draws the last weights into heatmaps/.
+  train::HeadStudy study() const { return studies_.empty() ? train::HeadStudy{} : studies_.back(); }
+  /// Draws the last weights into heatmaps/, and heads/history.png when heads were looked at more than once.
   void draw();
 
  private:
@@ -44,7 +45,8 @@ class Recorder {
   std::optional<store::RunFolder> folder_;
   std::optional<EventLog> events_;
   AttentionMaps attention_;
-  train::HeadStudy study_;
+  std::vector<double> loss_;  // of each step
+  std::vector<train::HeadStudy> studies_;
   std::int64_t pictured_step_ = -1;
 };
 

@@ -13,6 +13,7 @@
 #include "src/cli/progress.hpp"
 #include "src/cli/recorder.hpp"
 #include "src/cli/run_flags.hpp"
+#include "src/cli/run_page.hpp"
 #include "src/cli/verbs.hpp"
 #include "src/core/interrupt.hpp"
 #include "src/core/log.hpp"
@@ -163,6 +164,7 @@ ExitCode train_run(const TrainFlags& flags) {
   const std::string run = recorder.folder().path().string();
   const nlohmann::ordered_json document = run_document(run, config, result, notes);
   recorder.folder().write("result.json", document.dump(2) + "\n");
+  recorder.folder().write("report.html", run_page(recorder.folder()));
   tell_ending(result, run);
   if (flags.json) {
     print_json(document);

@@ -73,8 +73,9 @@ void remove_files_below(const fs::path& folder, std::string_view start,
 
 /// A file that a run keeps in its own folder, or what a killed write left of it.
 bool is_run_file(std::string_view name) {
-  for (const std::string file : {"config.toml", "metrics.jsonl", "diagnosis.json", "report.html",
-                                 "result.json", "compare.json", "compare.png", "compare.svg"}) {
+  for (const std::string file :
+       {"config.toml", "metrics.jsonl", "heads.json", "heads.jsonl", "diagnosis.json", "report.html",
+        "result.json", "compare.json", "compare.png", "compare.svg"}) {
     if (name == file || name.starts_with(file + ".tmp-")) return true;
   }
   return name.starts_with("events.out.tfevents.");
@@ -87,6 +88,10 @@ void remove_run_files(const fs::path& run) {
   remove_files_below(run / "attention", "step-", {"layer-", "tokens.json"});
   remove_files_below(run / "heatmaps", "", {"layer-"});
   remove_files(run / "heatmaps", {"layer-"});
+  const std::vector<std::string_view> of_heads = {"heads.csv", "kernels-layer-", "layer-", "rollout.",
+                                                  "history.png"};
+  remove_files(run / "heads", of_heads);
+  remove_files_below(run / "heads", "step-", of_heads);
   const std::vector<std::string_view> of_ablation = {"heads.csv", "removal.", "ablation.json"};
   remove_files(run / "ablation", of_ablation);
   remove_files_below(run / "ablation", "step-", of_ablation);
