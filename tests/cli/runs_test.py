@@ -13,7 +13,7 @@ import unittest
 from program import PROGRAM, ProgramTest, strict_json
 
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
-DIVERGED, INTERRUPTED, TERMINATED = 2, 130, 143
+DIVERGED, CANNOT_CREATE, INTERRUPTED, TERMINATED = 2, 73, 130, 143
 TINY = ["--d-model", "16", "--n-heads", "2", "--d-ff", "32", "--batch", "8", "--quiet"]
 TEXT = "the quick brown fox jumps over the lazy dog\n" * 60
 
@@ -208,8 +208,17 @@ class Compare(ProgramTest):
         self.assertTrue(document["verdict"])
         self.assertTrue(document["verdict_reason"])
         kinds = {row["kind"] for row in document["rows"]}
-        self.assertEqual(kinds, {"generic", "shaped", "learned"})
+        self.assertEqual(kinds, {"generic", "shaped", "learned", "replaced"})
+        self.assertEqual([row["score"] for row in document["rows"]][-6:], ["raw-dot"] + 5 * ["dot"])
         for row in document["rows"]:
+            self.assertEqual(row["steps"], 3)
+            if row["name"] == "2 learned heads in each of 2 layers":
+                self.assertIsNone(row["difference"])
+                continue
+            self.assertEqual(row["difference"]["to"], "2 learned heads in each of 2 layers")
+            full = document["rows"][-2]["metric"]["seeds"]
+            for mine, other, less in zip(row["metric"]["seeds"], full, row["difference"]["seeds"]):
+                self.assertAlmostEqual(mine - other, less)
             self.assertEqual(list(row["metric"]), ["name", "mean", "min", "max", "low", "high", "seeds"])
             self.assertEqual(len(row["metric"]["seeds"]), 2)
             self.assertIsNone(row["metric"]["low"])
@@ -223,6 +232,39 @@ class Compare(ProgramTest):
         verdict, blank, following = out.splitlines()[-3:]
         self.assertTrue(verdict.endswith("."))
         self.assertTrue(following.startswith("Next: "))
+
+    def test_a_new_folder_gets_the_document_and_the_figure(self):
+        document = self.json_of("compare", "reverse", *self.BUDGET, "--out", "new")
+        self.assertEqual(strict_json((self.folder / "new/result.json").read_text()), document)
+        self.assertEqual((self.folder / "new/compare.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertIn(b"<svg", (self.folder / "new/compare.svg").read_bytes()[:400])
+        self.assertEqual(len(list((self.folder / "new").iterdir())), 3)
+        self.assert_refused(["compare", "reverse", *self.BUDGET, "--out", "new"], CANNOT_CREATE, "new")
+
+    def test_a_run_is_compared_with_its_own_settings(self):
+        self.succeed("train", "sort", "--steps", "3", "--seq-len", "6", "--n-symbols", "4", *TINY, "--out", "run")
+        before = (self.folder / "run/result.json").read_bytes()
+        out = self.succeed("compare", "run", "--seeds", "2", "--quiet")
+        self.assertTrue(out.startswith("sort: "), out)
+        self.assertIn("Written: run (compare.json, compare.png, compare.svg)", out)
+        document = strict_json((self.folder / "run/compare.json").read_text())
+        self.assertEqual((document["task"], document["steps"]), ("sort", 3))
+        self.assertTrue((self.folder / "run/compare.png").exists())
+        self.assertEqual((self.folder / "run/result.json").read_bytes(), before)
+        self.assert_refused(["compare", "run", "--out", "x"], 64, "--out")
+        self.assert_refused(["compare", "run", "--config", "run/config.toml"], 64, "--config")
+        self.succeed("train", "sort", "--steps", "1", *TINY, "--out", "run", "--overwrite")
+        self.assertFalse((self.folder / "run/compare.json").exists())
+
+    def test_what_rows_have_in_common(self):
+        rows = {match: self.json_of("compare", "reverse", *self.BUDGET, "--match", match)["rows"]
+                for match in ("parameters", "operations")}
+        counts = [row["parameters"] for row in rows["parameters"]]
+        self.assertLess(max(counts) - min(counts), 40)
+        self.assertEqual({row["steps"] for row in rows["parameters"]}, {3})
+        self.assertEqual({row["steps"] for row in rows["operations"] if row["n_layers"] == 2 and row["score"] == "dot"},
+                         {3})
+        self.assertTrue(all(row["steps"] > 3 for row in rows["operations"] if row["score"] != "dot"))
 
     def test_baseline_has_fixed_kernels_alone(self):
         document = self.json_of("baseline", "copy", *self.BUDGET, "--bandwidth", "0.5,2")
