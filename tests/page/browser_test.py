@@ -332,7 +332,7 @@ class Controls(PageTest):
         shown = self.js("[...document.querySelectorAll('#scores tbody tr')].map(t => page.scores.rows.find("
                         "r => headName(...r.head) === t.dataset.head).cells[2].value)")
         self.assertEqual(shown, order)
-        self.assertEqual(column(3)[0], "0.99 0.98 – 1")
+        self.assertEqual(column(3)[0], "0.990 0.980 – 1.000")
         self.browser.click("#scores th:nth-child(3) button")
         self.assertEqual(self.js("document.querySelector('#scores th:nth-child(3)').ariaSort"), "ascending")
         for direction in ("descending", "ascending"):

@@ -236,9 +236,10 @@ function drawRowTable() {
 
 function drawHead() {
   const {queries, keys} = layerNow();
-  const samples = moment().tokens.length > 1 ? `, sample ${state.sample}` : '';
+  const samples = moment().tokens.length > 1 ? `sample ${state.sample}, ` : '';
   byId('head-name').textContent = `${headName(state.layer, state.head)}: layer ${state.layer}, head ${state.head}`;
-  byId('head-place').textContent = `step ${moment().step}${samples}, ${queries} queries × ${keys} keys`;
+  const step = moment().step > 0 || page.moments.length > 1 ? `step ${moment().step}, ` : '';  // weights from elsewhere have none
+  byId('head-place').textContent = `${step}${samples}${queries} queries × ${keys} keys`;
   byId('head-sentence').textContent = sentenceOf(state.layer, state.head);
   largeMap.caption.hidden = state.kernel !== 'beside' || !kernelsFit();
   kernelMap.figure.hidden = state.kernel !== 'beside' || !kernelsFit();

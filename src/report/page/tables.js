@@ -4,14 +4,23 @@ const isScore = (cell) => cell !== null && typeof cell === 'object';
 const isNumeric = (cell) => isScore(cell) || typeof cell === 'number' || cell === null;
 const sortKey = (cell) => isScore(cell) ? cell.value : cell;
 
-function cellElement(cell, numeric) {
+// Text of a column's numbers: whole ones as they are, else as many decimals as give the largest three digits.
+function numberTexts(rows, column) {
+  const known = rows.map((row) => sortKey(row.cells[column])).filter((value) => typeof value === 'number');
+  const whole = known.every(Number.isInteger) && !rows.some((row) => isScore(row.cells[column]));
+  const largest = known.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const decimals = Math.min(Math.max(2 - Math.floor(Math.log10(largest || 1)), 0), 8);
+  return (value) => value === null ? '–' : whole ? String(value) : value.toFixed(decimals);
+}
+
+function cellElement(cell, numeric, text) {
   if (!isNumeric(cell)) return element('td', {textContent: cell, className: cell.length > 40 ? 'long' : ''});
-  const made = element('td', {className: numeric ? 'number' : '', textContent: readable(sortKey(cell))});
+  const made = element('td', {className: numeric ? 'number' : '', textContent: text(sortKey(cell))});
   if (isScore(cell)) {
     const known = [cell.low !== null && `95 % interval ${readable(cell.low)} to ${readable(cell.high)}`,
       cell.chance !== null && `uniform weights give ${readable(cell.chance)}`, `${cell.rows} rows`].filter(Boolean);
     made.title = known.join(', ');
-    if (cell.low !== null) made.append(' ', element('small', {textContent: `${readable(cell.low, 3)} – ${readable(cell.high, 3)}`}));
+    if (cell.low !== null) made.append(' ', element('small', {textContent: `${text(cell.low)} – ${text(cell.high)}`}));
   }
   return made;
 }
@@ -32,9 +41,10 @@ function buildTable(section, table, sorts) {
   if (!table) return;
   section.hidden = false;
   const numeric = table.columns.map((_, i) => table.rows.every((row) => isNumeric(row.cells[i])));
+  const texts = table.columns.map((_, i) => numberTexts(table.rows, i));
   const body = element('tbody');
   const lines = new Map(table.rows.map((row) => {
-    const line = element('tr', {}, ...row.cells.map((cell, i) => cellElement(cell, numeric[i])));
+    const line = element('tr', {}, ...row.cells.map((cell, i) => cellElement(cell, numeric[i], texts[i])));
     if (row.head && page.moments.length) {
       line.dataset.head = headName(...row.head);
       line.addEventListener('click', () => chooseHead(...row.head));
