@@ -258,7 +258,7 @@ class Diagnostician {
          .value = lowest,
          .threshold = kCollapsed,
          .remedy = "a learned temperature; or a loss that rewards entropy",
-         .flag = "--scale learned --entropy-weight 0.01",
+         .flag = "--scale learned --entropy-weight 1",
          .severity = Severity::kWarning});
   }
 

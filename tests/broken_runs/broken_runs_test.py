@@ -119,6 +119,21 @@ class Healthy(Runs):
         self.assertEqual(self.diagnose("reverse", "--steps", "200", "--init", "normal")["findings"], [])
 
 
+class Entropy(Runs):
+    """T10: a reward for entropy keeps heads from collapsing, and does not bring back collapsed ones."""
+
+    def entropy(self, *flags):
+        health = self.diagnose("reverse", *SHORT, *flags)["health"]
+        return health["step_150"]["entropy_normalised"]
+
+    def test_heads_do_not_collapse_under_a_high_rate(self):
+        self.assertLess(self.entropy("--lr", "0.1"), 0.2)
+        self.assertGreater(self.entropy("--lr", "0.1", "--entropy-weight", "1"), 0.6)
+
+    def test_heads_that_start_collapsed_stay_so(self):
+        self.assertLess(self.entropy("--scale", "30", "--entropy-weight", "10"), 0.1)
+
+
 class Leaks(Runs):
     def test_a_causal_run_has_none_and_an_encoder_may_look_ahead(self):
         run = self.json_of("train", "induction", *QUICK, "--steps", "5")["run"]
