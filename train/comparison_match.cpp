@@ -38,8 +38,9 @@ std::int64_t layer_parameters(const models::ModelOptions& model) {
   std::int64_t layer = (has_queries_and_keys(model) ? 4 : 2) * (width * width + width);
   if (has_queries_and_keys(model) && model.attention.scale.kind == nn::ScaleKind::kLearned)
     layer += model.n_heads;
-  layer += 4 * width;  // two norms
-  if (model.d_ff > 0) layer += width;
+  const std::int64_t norm = 2 * width;
+  layer += norm;
+  if (model.d_ff > 0) layer += width + norm;  // its output's bias, and the norm before or after it
   return model.n_layers * layer + model.d_ff * parameters_a_feature(model);
 }
 
