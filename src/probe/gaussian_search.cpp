@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace headtorch::probe {
@@ -10,15 +11,31 @@ namespace {
 constexpr double kFirstBandwidth = 0.3;
 constexpr double kLeastReach = 0.35;
 constexpr int kMostRounds = 200;
-constexpr int kNewtonRounds = 8;
-constexpr double kDifference = 0.02;
+constexpr int kNewtonRounds = 12;
+constexpr double kDifference = 0.02, kLeastDifference = 1e-3;
+constexpr double kLeastShare = 0.1;  // of Newton's step
 constexpr double kLongestStep = 0.5;
-constexpr double kGain = 1e-12;  // below this a smaller loss is rounding
+constexpr double kGain = 1e-13;  // below this a smaller loss is rounding
 
 /// Steps in bandwidths of offset, at least kLeastReach positions, and in ln bandwidth.
 GaussianPoint moved(const GaussianPoint& from, double across, double along) {
   return {.offset = from.offset + across * std::max(kLeastReach, std::exp(from.log_bandwidth)),
           .log_bandwidth = from.log_bandwidth + along};
+}
+
+/// Newton's step from second differences, at most kLongestStep each way; none where the loss has no minimum.
+std::optional<std::pair<double, double>> newton_step(const GaussianLoss& loss, const GaussianPoint& from,
+                                                     double d) {
+  const auto at = [&](double across, double along) { return loss(moved(from, across, along)); };
+  const double left = at(-d, 0), right = at(d, 0), narrow = at(0, -d), wide = at(0, d);
+  const double gx = (right - left) / (2 * d), gy = (wide - narrow) / (2 * d);
+  const double xx = (right - 2 * from.loss + left) / (d * d);
+  const double yy = (wide - 2 * from.loss + narrow) / (d * d);
+  const double xy = (at(d, d) + at(-d, -d) - right - left - wide - narrow + 2 * from.loss) / (2 * d * d);
+  const double determinant = xx * yy - xy * xy;
+  if (!(xx > 0.0 && determinant > 0.0)) return {};
+  return std::pair(std::clamp((xy * gy - yy * gx) / determinant, -kLongestStep, kLongestStep),
+                   std::clamp((xy * gx - xx * gy) / determinant, -kLongestStep, kLongestStep));
 }
 
 }  // namespace
@@ -47,23 +64,19 @@ GaussianPoint refine(const GaussianLoss& loss, GaussianPoint start, const Refine
 
 GaussianPoint finish(const GaussianLoss& loss, GaussianPoint start, double greatest_bandwidth) {
   GaussianPoint best = start;
+  best.loss = loss(best);
   const double low = std::log(kLeastBandwidth), high = std::log(greatest_bandwidth);
-  for (int round = 0; round < kNewtonRounds; ++round) {
-    const auto at = [&](double across, double along) { return loss(moved(best, across, along)); };
-    constexpr double d = kDifference;
-    const double middle = at(0, 0);
-    const double left = at(-d, 0), right = at(d, 0), narrow = at(0, -d), wide = at(0, d);
-    const double gx = (right - left) / (2 * d), gy = (wide - narrow) / (2 * d);
-    const double xx = (right - 2 * middle + left) / (d * d), yy = (wide - 2 * middle + narrow) / (d * d);
-    const double xy = (at(d, d) + at(-d, -d) - right - left - wide - narrow + 2 * middle) / (2 * d * d);
-    const double determinant = xx * yy - xy * xy;
-    if (!(xx > 0.0 && determinant > 0.0)) break;
-    const double limit = kLongestStep;
-    GaussianPoint next = moved(best, std::clamp((xy * gy - yy * gx) / determinant, -limit, limit),
-                               std::clamp((xy * gx - xx * gy) / determinant, -limit, limit));
-    next.log_bandwidth = std::clamp(next.log_bandwidth, low, high);
-    next.loss = loss(next);
-    if (!(next.loss < middle - kGain)) break;
+  double difference = kDifference;
+  for (int round = 0; round < kNewtonRounds && difference >= kLeastDifference; ++round) {
+    const auto step = newton_step(loss, best, difference);
+    GaussianPoint next = best;
+    for (double share = 1.0; step && share >= kLeastShare && next.loss == best.loss; share /= 2) {
+      GaussianPoint point = moved(best, share * step->first, share * step->second);
+      point.log_bandwidth = std::clamp(point.log_bandwidth, low, high);
+      point.loss = loss(point);
+      if (point.loss < best.loss - kGain) next = point;
+    }
+    if (next.loss == best.loss) difference /= 4;
     best = next;
   }
   return best;

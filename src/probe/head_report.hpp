@@ -49,10 +49,12 @@ struct NearestKernel {
       0.0;  ///< the same to uniform; below kUniformKl the head is "uniform", nothing is explained
   double explained = 0.0;             ///< 1 - kl / kl_uniform; NaN for a uniform head
   double explained_unweighted = 0.0;  ///< the same with every row alike, eps fitted so
-  double positional_share = 0.0;  ///< explained by the mean matrix: the best any positional kernel could do
-  std::string nature{};           ///< "positional", "content", "mixed", "uniform"
-  bool weighted = false;          ///< whether rows were weighted by their importance
-  bool held_out = true;           ///< false: nothing to judge on, all figures are of the half fitted
+  /// Explained by the mean matrix, or by a positional family where that is more: the best that any positional
+  /// kernel could do.
+  double positional_share = 0.0;
+  std::string nature{};   ///< "positional", "content", "mixed", "uniform"
+  bool weighted = false;  ///< whether rows were weighted by their importance
+  bool held_out = true;   ///< false: nothing to judge on, all figures are of the half fitted
   std::vector<FamilyFit>
       families{};                 ///< each of those tried: one key, Gaussians of slope 1, -1 and 0, tokens
   std::vector<RowKernel> rows{};  ///< one a query when asked for, with what they explain together

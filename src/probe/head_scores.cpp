@@ -230,7 +230,9 @@ std::optional<std::int64_t> HeadScores::sink_key() const {
   std::optional<std::int64_t> largest;
   double value = 0.0;
   for (std::size_t key = 0; key < columns_.size(); ++key) {
-    if (columns_[key].value() > value) {
+    // Few inputs, the longest, have a key so late: chance would pick it.
+    const bool usual = 2 * columns_[key].inputs() >= ratios_[at(HeadScore::kMaxWeight)].inputs();
+    if (usual && columns_[key].value() > value) {
       value = columns_[key].value();
       largest = static_cast<std::int64_t>(key);
     }

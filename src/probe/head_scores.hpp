@@ -29,9 +29,9 @@ enum class HeadScore : std::size_t {
   /// sum over j < i with t_j = t_i of A[i, j+1], same rows: where induction heads look (Olsson et al. 2022,
   /// arXiv:2209.11895; their appendix says "preceded", j-1, which is not what such a head does).
   kInduction,
-  kMeanDistance,     ///< sum_j A_ij |i - j|; Vig and Belinkov 2019 (arXiv:1906.04284) leave out key 0
-  kSink,             ///< largest over keys k of mean over i >= k of A_ik, keys with at least T/2 such rows
-                     ///< (Gu et al. 2024, arXiv:2410.10781, where k is given)
+  kMeanDistance,  ///< sum_j A_ij |i - j|; Vig and Belinkov 2019 (arXiv:1906.04284) leave out key 0
+  kSink,  ///< largest over keys k of mean over i >= k of A_ik, keys with at least T/2 such rows, in half of
+          ///< the inputs (Gu et al. 2024, arXiv:2410.10781, where k is given)
   kConfidence,       ///< max_j A_ij without an end token's row and key (Voita et al. 2019,
                      ///< arXiv:1905.09418); where inputs do not end in one it equals max_weight
   kEffectiveDf,      ///< sum_i A_ii, mean over inputs: the smoother's degrees of freedom

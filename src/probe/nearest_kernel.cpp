@@ -76,12 +76,17 @@ double positional_share(const LayerShape& shape, const KernelStatistics& fit, co
                    mean_mixture(judge.rows(RowWeights::kImportance), mean, shape.keys).loss(eps));
 }
 
-std::string nature_of(const NearestKernel& nearest) {
-  double positional = 0.0, content = 0.0;
+/// The best explained by a family of positions, or by one of tokens; at least uniform's 0.
+double best_explained(const NearestKernel& nearest, bool positional) {
+  double best = 0.0;
   for (const FamilyFit& family : nearest.families) {
-    double& best = is_positional(family.kernel) ? positional : content;
-    best = std::max(best, family.explained);
+    if (is_positional(family.kernel) == positional) best = std::max(best, family.explained);
   }
+  return best;
+}
+
+std::string nature_of(const NearestKernel& nearest) {
+  const double positional = best_explained(nearest, true), content = best_explained(nearest, false);
   if (nearest.positional_share >= kPositionalShare) return "positional";
   const bool by_content = content >= positional + kContentLead;
   return nearest.positional_share <= kContentShare && by_content ? "content" : "mixed";
@@ -114,7 +119,8 @@ NearestKernel nearest_kernel(const LayerShape& shape, const KernelStatistics& fi
     nearest.families.push_back(
         {.kernel = candidate.kernel, .explained = explained_by(candidate.kernel, judged)});
   }
-  nearest.positional_share = positional_share(shape, fit, judged);
+  // A mean of inputs of other lengths, or of few, can be worse than one of the families.
+  nearest.positional_share = std::max(positional_share(shape, fit, judged), best_explained(nearest, true));
   nearest.nature = nature_of(nearest);
   nearest.kernel = best.kernel;
   if (best.kernel.family == KernelFamily::kUniform) {

@@ -27,6 +27,8 @@ class Ratio {
  public:
   void add(const Tally& input);
   Score score() const;
+  /// Inputs with an eligible row.
+  std::int64_t inputs() const { return inputs_; }
   /// r alone; NaN without rows.
   double value() const { return mean_sum_ / mean_weight_; }
 

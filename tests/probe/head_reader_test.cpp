@@ -122,7 +122,8 @@ TEST(HeadReader, RecoversGaussiansOfEverySlope) {
       ASSERT_EQ(found.family, KernelFamily::kGaussian) << where;
       EXPECT_EQ(found.slope, kernels[i].slope) << where;
       EXPECT_NEAR(found.bandwidth / kernels[i].bandwidth, 1.0, 0.02) << where;
-      EXPECT_NEAR(found.offset, kernels[i].offset, 0.02 * std::max(1.0, std::abs(kernels[i].offset)))
+      EXPECT_NEAR(found.offset, kernels[i].offset,
+                  0.02 * std::max({1.0, std::abs(kernels[i].offset), kernels[i].bandwidth}))
           << where;
       EXPECT_NEAR(found.eps, kernels[i].eps, 0.01) << where;
       EXPECT_GT(heads[i].kernel.explained, 0.999) << where;
