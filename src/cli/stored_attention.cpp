@@ -80,7 +80,8 @@ void store_attention(const store::RunFolder& run, const AttentionMaps& maps) {
   for (std::size_t layer = 0; layer < maps.layers.size(); ++layer) {
     run.write(folder / layer_file(layer), report::npy(maps.layers[layer]));
   }
-  const nlohmann::ordered_json tokens = {{"task", maps.task}, {"step", maps.step}, {"causal", maps.causal}, {"tokens", maps.tokens}};
+  const nlohmann::ordered_json tokens = {
+      {"task", maps.task}, {"step", maps.step}, {"causal", maps.causal}, {"tokens", maps.tokens}};
   run.write(folder / kTokensFile, tokens.dump() + "\n");
 }
 

@@ -140,10 +140,10 @@ TEST(Toml, errors_name_file_line_key_value_and_what_is_allowed) {
 }
 
 TEST(Toml, head_kernels_are_refused_saying_which_and_why) {
-  EXPECT_THAT(error_of("[model]\nn_heads = 2\nhead_kernels = [\"L0H0 uniform\", \"L0H1 gaus\"]"),
-              AllOf(StartsWith("[c.toml:3] model.head_kernels = [\"L0H0 uniform\", \"L0H1 gaus\"]: "),
-                    HasSubstr("'gaus'"), HasSubstr("expected a list of LxHy KERNEL"),
-                    HasSubstr("first-same-token")));
+  EXPECT_THAT(
+      error_of("[model]\nn_heads = 2\nhead_kernels = [\"L0H0 uniform\", \"L0H1 gaus\"]"),
+      AllOf(StartsWith("[c.toml:3] model.head_kernels = [\"L0H0 uniform\", \"L0H1 gaus\"]: "),
+            HasSubstr("'gaus'"), HasSubstr("expected a list of LxHy KERNEL"), HasSubstr("first-same-token")));
   EXPECT_THAT(error_of("[model]\nhead_kernels = [\"L0H0 gaussian bandwidth -2\"]"),
               HasSubstr("bandwidth is -2"));
   EXPECT_THAT(error_of("[model]\nhead_kernels = [\"H0L0 uniform\"]"),
