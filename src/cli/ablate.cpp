@@ -170,7 +170,7 @@ ExitCode ablate_run(const AblateFlags& flags) {
   // First, so that a place that is taken is refused before the work.
   if (!flags.save.empty()) saved.emplace(run, heads, flags.save, progress);
   options.progress = [&](std::int64_t done, std::int64_t of, const std::string& name) {
-    progress.piece(done, of, name);
+    progress.piece(done, of, name, "passes");
   };
   const probe::AblationReport report = train::ablate(run.config, *run.task, run.model, heads, options);
   progress.finish();

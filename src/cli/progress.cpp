@@ -49,11 +49,11 @@ void Progress::step(const train::StepMetrics& metrics) {
                    report::readable(metrics.tokens_per_second, 3), duration(left)));
 }
 
-void Progress::piece(std::int64_t done, std::int64_t total, const std::string& name) {
+void Progress::piece(std::int64_t done, std::int64_t total, const std::string& name, std::string_view what) {
   total_ = total;
   if (done < 1 || !due(done)) return;
   const double left = seconds() / static_cast<double>(done) * static_cast<double>(total - done);
-  draw(done, fmt::format("trainings done  {} left  {}", duration(left), name));
+  draw(done, fmt::format("{} done  {} left  {}", what, duration(left), name));
 }
 
 void Progress::line(const std::string& text) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "train/run.hpp"
 
@@ -24,7 +25,8 @@ class Progress {
   /// One step of training done.
   void step(const train::StepMetrics& metrics);
   /// `done` of `total` pieces of work done; `name` is the last one.
-  void piece(std::int64_t done, std::int64_t total, const std::string& name);
+  void piece(std::int64_t done, std::int64_t total, const std::string& name,
+             std::string_view what = "trainings");
   /// A line that stays.
   void line(const std::string& text);
   /// Ends the bar's line.
