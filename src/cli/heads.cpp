@@ -44,10 +44,10 @@ struct HeadsFlags {
 /// What is said, and the weights it may be drawn on: of a run, or of a file from elsewhere.
 struct Reading {
   std::string source;
-  train::HeadStudy study;
+  train::HeadStudy study = {};
   bool is_run = false;
-  AttentionMaps maps;
-  fs::path folder;  // where pictures go
+  AttentionMaps maps = {};
+  fs::path folder = {};  // where pictures go
 };
 
 bool is_weights_file(const std::string& source) {
