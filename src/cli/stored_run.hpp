@@ -23,10 +23,10 @@ std::int64_t step_of(const std::string& text, const std::vector<std::int64_t>& s
 /// A finished training, read back: all that is needed to run its model again.
 struct StoredRun {
   store::RunFolder folder;
-  train::RunConfig config;
-  std::unique_ptr<tasks::Task> task;
+  train::RunConfig config = {};
+  std::unique_ptr<tasks::Task> task = {};
   std::int64_t step = 0;
-  std::string model;  ///< bytes of model.safetensors at that step
+  std::string model = {};  ///< bytes of model.safetensors at that step
 };
 /// @throws what open_run, step_of, reading the configuration and making the task throw.
 StoredRun load_run(const std::string& name, const std::string& step);
