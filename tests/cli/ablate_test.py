@@ -107,7 +107,7 @@ class Ablate(ProgramTest):
     def test_a_signal_ends_it(self):
         self.train("--seq-len", "64")
         process = self.start("ablate", "run", "--examples", "10000", start_new_session=True)
-        self.assertIn(b"of", process.stderr.readline())  # progress: it is at work
+        self.assertIn(b"passes done", process.stderr.readline())  # it is at work
         os.kill(process.pid, signal.SIGINT)
         try:
             out, err = process.communicate(timeout=30)
