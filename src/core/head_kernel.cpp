@@ -241,13 +241,13 @@ std::string describe(const HeadKernel& kernel, std::int64_t keys) {
     case KernelFamily::kGaussian:
       return describe_gaussian(kernel, keys);
     case KernelFamily::kSameToken:
-      return "same token";
+      return "a same-token kernel";
     case KernelFamily::kFirstSameToken:
-      return "first same token";
+      return "a kernel on the first same token";
     case KernelFamily::kLastSameToken:
-      return "last same token before";
+      return "a kernel on the last same token before";
     case KernelFamily::kInduction:
-      return "induction (the token after an earlier same one)";
+      return "an induction kernel (after an earlier same token)";
     default:
       return "uniform";
   }

@@ -146,7 +146,7 @@ TEST(Describe, FitsASentence) {
   EXPECT_EQ(describe(gaussian(-1, 12.0, 0.4), 16), "a mirrored Gaussian (query + key = 12), h 0.4");
   EXPECT_EQ(describe(gaussian(0, 3.02, 1.0)), "a Gaussian at position 3, h 1");
   EXPECT_EQ(describe(gaussian(0.5, 2.0, 20.0)), "a Gaussian at 0.5 x position + 2, h 20");
-  EXPECT_EQ(describe({.family = KernelFamily::kSameToken}), "same token");
+  EXPECT_EQ(describe({.family = KernelFamily::kSameToken}), "a same-token kernel");
 }
 
 }  // namespace

@@ -293,9 +293,9 @@ TEST(Sentence, SaysWhatAHeadIsAndHowSurely) {
   EXPECT_EQ(sentence(head), "L1H2 is partly a mirrored Gaussian, h 0.4, explains 60 %");
   nearest.kernel = {.family = KernelFamily::kSameToken};
   nearest.explained = 0.12;
-  EXPECT_EQ(sentence(head), "L1H2 is no kernel tried: same token explains 12 %");
+  EXPECT_EQ(sentence(head), "L1H2 is no kernel tried: a same-token kernel explains 12 %");
   nearest.kl_uniform = 0.03;
-  EXPECT_EQ(sentence(head), "L1H2 is no kernel tried: same token explains 12 % (nearly uniform)");
+  EXPECT_EQ(sentence(head), "L1H2 is no kernel tried: a same-token kernel explains 12 % (nearly uniform)");
   nearest.kernel = {};
   EXPECT_EQ(sentence(head), "L1H2 is no kernel tried: none explains anything (nearly uniform)");
   nearest.nature = "uniform";
