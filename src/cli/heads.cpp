@@ -50,11 +50,6 @@ struct Reading {
   fs::path folder = {};  // where pictures go
 };
 
-bool is_weights_file(const std::string& source) {
-  std::error_code absent;
-  return fs::is_regular_file(source, absent);
-}
-
 AttentionMaps part(const AttentionMaps& maps, std::int64_t first, std::int64_t count) {
   AttentionMaps some = maps;
   const auto cut = [&](auto& list) {
@@ -310,7 +305,8 @@ std::string summary(const HeadsFlags& flags, const Reading& reading,
 }
 
 ExitCode tell_heads(const HeadsFlags& flags) {
-  const Reading reading = is_weights_file(flags.source) ? read_file_of_weights(flags) : read_run(flags);
+  const Reading reading =
+      store::is_weights_path(flags.source) ? read_file_of_weights(flags) : read_run(flags);
   const std::vector<probe::HeadReport> heads = chosen(flags, reading.study.heads);
   Files files(reading.folder);
   write_files(reading, files);

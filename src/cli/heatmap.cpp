@@ -78,12 +78,6 @@ Formats formats_of(std::string_view text) {
   return formats;
 }
 
-/// So that a missing file is said to be missing, and not taken for the name of a run.
-bool is_weights_name(const fs::path& path) {
-  const fs::path extension = path.extension();
-  return extension == ".npy" || extension == ".json" || extension == ".safetensors";
-}
-
 AttentionMaps maps_of_input(const HeatmapFlags& flags) {
   const StoredRun run = load_run(flags.run, flags.step);
   return train::record_attention(run.config, *run.task, run.model, {run.task->parse_tokens(flags.input)},
@@ -124,8 +118,7 @@ struct Source {
 Source open_source(const HeatmapFlags& flags) {
   Source source;
   source.name = flags.run;
-  std::error_code absent;
-  if (!fs::is_regular_file(flags.run, absent) && !is_weights_name(flags.run)) {
+  if (!store::is_weights_path(flags.run)) {
     if (!flags.tokens.empty())
       throw UsageError("--tokens", "is for a file of weights, a run knows its tokens");
     source.run = open_run(flags.run);

@@ -152,6 +152,13 @@ std::vector<std::int64_t> ids_of(const std::vector<std::string>& tokens) {
 
 }  // namespace
 
+bool is_weights_path(const std::filesystem::path& path) {
+  std::error_code absent;
+  const std::filesystem::path extension = path.extension();
+  return std::filesystem::is_regular_file(path, absent) || extension == ".npy" || extension == ".json" ||
+         extension == ".safetensors";
+}
+
 AttentionMaps read_foreign_weights(const fs::path& path, const fs::path& tokens_path) {
   Found found = read_any(path);
   AttentionMaps maps;

@@ -26,6 +26,10 @@ namespace headtorch::store {
 AttentionMaps read_foreign_weights(const std::filesystem::path& path,
                                    const std::filesystem::path& tokens_path = {});
 
+/// A file, or a name that only such files have, so that a missing one is said to be missing and not taken for
+/// a run.
+bool is_weights_path(const std::filesystem::path& path);
+
 /// What attention weights cannot be, in one line for a person: numbers that are not finite or outside 0..1,
 /// rows whose sum is not 1 within 0.01 (rows of zeros see nothing and are fine). None: all is well.
 std::optional<std::string> doubts_about(const AttentionMaps& maps);
