@@ -116,7 +116,7 @@ class Train(ProgramTest):
         out = self.succeed("train", "reverse", "--steps", "3", *TINY)
         self.assertIn("held-out sequences right", out)
         self.assertIn("Written: runs/reverse-001", out)
-        self.assertIn("heatmap runs/reverse-001", out)
+        self.assertIn("heads runs/reverse-001", out)
         self.assertNotIn("\x1b", out)
 
     def test_progress_is_plain_lines_when_not_on_a_terminal(self):
