@@ -56,14 +56,16 @@ Sharpness sharpness(const AttentionMaps& maps) {
   for (const LayerWeights& layer : maps.layers) {
     const auto keys = static_cast<std::size_t>(layer.keys);
     for (std::size_t at = 0; at < layer.values.size(); at += keys) {
-      double n = 0.0, sum = 0.0, square_sum = 0.0, entropy = 0.0;
+      // Counted from the row's first score, so that equal scores have a spread of exactly 0.
+      double n = 0.0, first = 0.0, sum = 0.0, square_sum = 0.0, entropy = 0.0;
       for (std::size_t key = at; key < at + keys; ++key) {
         const double weight = layer.values[key];
         if (weight <= 0.0) continue;
         const double score = std::log(weight);
+        if (n == 0.0) first = score;
         n += 1.0;
-        sum += score;
-        square_sum += score * score;
+        sum += score - first;
+        square_sum += (score - first) * (score - first);
         entropy -= weight * score;
       }
       if (n < 2.0) continue;

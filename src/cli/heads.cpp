@@ -4,12 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "src/cli/artifacts.hpp"
+#include "src/cli/head_files.hpp"
 #include "src/cli/heads_document.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
@@ -19,11 +20,6 @@
 #include "src/core/error.hpp"
 #include "src/core/file.hpp"
 #include "src/probe/head_reader.hpp"
-#include "src/probe/kernel_maps.hpp"
-#include "src/probe/rollout.hpp"
-#include "src/report/arrays.hpp"
-#include "src/report/figures.hpp"
-#include "src/report/heatmap.hpp"
 #include "src/report/table.hpp"
 #include "src/report/text.hpp"
 #include "src/store/foreign_weights.hpp"
@@ -34,7 +30,8 @@ namespace headtorch::cli {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::int64_t kExampleInputs = 256;
+constexpr std::int64_t kExampleInputs = 256;       // among which examples are chosen
+constexpr std::int64_t kExampleWeights = 1 << 26;  // of all of them, in memory
 
 struct HeadsFlags {
   std::string source, tokens, step, sort, label, layer, head, examples, out;
@@ -47,7 +44,8 @@ struct Reading {
   train::HeadStudy study = {};
   bool is_run = false;
   AttentionMaps maps = {};
-  fs::path folder = {};  // where pictures go
+  fs::path folder = {};                 // where pictures go
+  std::optional<HeadPlace> place = {};  // --examples
 };
 
 AttentionMaps part(const AttentionMaps& maps, std::int64_t first, std::int64_t count) {
@@ -74,6 +72,10 @@ Reading read_file_of_weights(const HeadsFlags& flags) {
   if (const auto doubts = store::doubts_about(reading.maps)) throw DataError(flags.source, *doubts);
   reading.folder =
       flags.out.empty() ? fs::path(flags.source).replace_extension("heads") : fs::path(flags.out);
+  if (!flags.examples.empty()) {
+    const auto n_layers = static_cast<std::int64_t>(reading.maps.layers.size());
+    reading.place = parse_place(flags.examples, n_layers, reading.maps.layers.front().heads);
+  }
   const std::int64_t samples = reading.maps.layers.front().samples;
   const std::int64_t n_fit = (samples + 1) / 2;
   probe::HeadReader reader({.row_importance = {}, .kernel_by_row = flags.by_row});
@@ -89,15 +91,29 @@ Reading read_run(const HeadsFlags& flags) {
   if (!flags.tokens.empty()) throw UsageError("--tokens", "is for a file of weights, a run knows its tokens");
   const StoredRun run = load_run(flags.source, flags.step);
   Reading reading{.source = run.folder.path().string(), .is_run = true};
+  const models::ModelOptions& model = run.config.model;
+  if (!flags.examples.empty()) reading.place = parse_place(flags.examples, model.n_layers, model.n_heads);
   reading.study = study_heads(run.config, *run.task, run.model, run.step,
                               {.kernel_by_row = flags.by_row, .removal = true});
-  const std::int64_t n = flags.examples.empty() ? 1 : kExampleInputs;
+  const std::int64_t length = run.task->shape().seq_len;
+  const std::int64_t most = kExampleWeights / (model.n_layers * model.n_heads * length * length);
+  const std::int64_t n = reading.place ? std::clamp<std::int64_t>(most, 3, kExampleInputs) : 1;
   reading.maps =
       record_attention(run.config, *run.task, run.model, train::default_inputs(*run.task, n), run.step);
   reading.folder = run.folder.path() / "heads";
   if (!flags.step.empty()) reading.folder /= store::step_name(run.step);
   if (!flags.out.empty()) reading.folder = flags.out;
   return reading;
+}
+
+void check_sort(const std::string& name, const probe::HeadReport& head) {
+  std::string known = "explained, bandwidth";
+  if (name == "explained" || name == "bandwidth") return;
+  for (const probe::NamedScore& named : head.scores) {
+    if (named.name == name) return;
+    known += ", " + named.name;
+  }
+  throw UsageError("--sort", fmt::format("\"{}\" cannot be read, expected one of {}", name, known));
 }
 
 /// By --layer, --head and --label, then by --sort: the largest first, what has no number last.
@@ -120,7 +136,8 @@ std::vector<probe::HeadReport> chosen(const HeadsFlags& flags, const std::vector
       return std::find(head.labels.begin(), head.labels.end(), flags.label) != head.labels.end();
     });
   }
-  if (!flags.sort.empty()) {
+  if (!flags.sort.empty() && !all.empty()) {
+    check_sort(flags.sort, all.front());
     const auto key = [&](const probe::HeadReport& head) {
       return flags.sort == "explained" ? head.kernel.explained
              : flags.sort == "bandwidth"
@@ -176,95 +193,6 @@ std::string table(const std::vector<probe::HeadReport>& heads) {
   return report::to_text(table);
 }
 
-struct Place {
-  std::int64_t layer = 0, head = 0;
-};
-
-/// "1.0": layer and head.
-Place parse_place(const std::string& text, const AttentionMaps& maps) {
-  const std::size_t dot = text.find('.');
-  if (dot == std::string::npos) {
-    throw UsageError("--examples",
-                     fmt::format("\"{}\" cannot be read, expected LAYER.HEAD, such as 1.0", text));
-  }
-  Place place;
-  place.layer =
-      whole_number("--examples", text.substr(0, dot), 0, static_cast<std::int64_t>(maps.layers.size()) - 1);
-  place.head = whole_number("--examples", text.substr(dot + 1), 0,
-                            maps.layers[static_cast<std::size_t>(place.layer)].heads - 1);
-  return place;
-}
-
-/// Writes files into the reading's folder and remembers their names.
-class Files {
- public:
-  explicit Files(fs::path folder) : folder_(std::move(folder)) {}
-  void write(const std::string& name, const std::string& bytes) {
-    make_folder(folder_);
-    write_file(folder_ / name, bytes);
-    names_.push_back((folder_ / name).string());
-  }
-  const std::vector<std::string>& names() const { return names_; }
-
- private:
-  fs::path folder_;
-  std::vector<std::string> names_;
-};
-
-/// The inputs on which a head decides most, least and as it mostly does.
-nlohmann::ordered_json draw_examples(const HeadsFlags& flags, const Reading& reading, Files& files) {
-  const Place place = parse_place(flags.examples, reading.maps);
-  const std::vector<double> strengths = probe::strengths(reading.maps, place.layer, place.head, {});
-  std::vector<std::size_t> order(strengths.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return strengths[a] > strengths[b]; });
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  const std::array<std::pair<const char*, std::size_t>, 3> kinds = {
-      {{"strongest", 0}, {"typical", order.size() / 2}, {"weakest", order.size() - 1}}};
-  for (const auto& [kind, rank] : kinds) {
-    const std::size_t sample = order[rank];
-    const report::HeatmapRequest request{
-        .layer = place.layer, .head = place.head, .sample = static_cast<std::int64_t>(sample)};
-    files.write(fmt::format("layer-{}-head-{}-{}.png", place.layer, place.head, kind),
-                draw_heatmap(reading.maps, request));
-    list.push_back({{"kind", kind},
-                    {"sample", sample},
-                    {"strength", report::finite_or_null(strengths[sample])},
-                    {"tokens", sample < reading.maps.tokens.size() ? reading.maps.tokens[sample]
-                                                                   : std::vector<std::string>()},
-                    {"file", files.names().back()}});
-  }
-  return list;
-}
-
-/// What reaches each position of the last layer from each position of the input, over all layers.
-void write_rollout(const AttentionMaps& maps, Files& files) {
-  AttentionMaps rolled = maps;
-  rolled.task = maps.task + ", rollout of all layers";
-  const std::vector<double> cells = probe::rollout(maps, 0);
-  const LayerWeights& layer = maps.layers.front();
-  rolled.layers = {{1, 1, layer.queries, layer.keys, {cells.begin(), cells.end()}}};
-  rolled.tokens.resize(std::min<std::size_t>(maps.tokens.size(), 1));
-  files.write("rollout.npy", report::npy(rolled.layers.front()));
-  files.write("rollout.png", report::draw_heatmap(rolled, {.head = 0}));
-}
-
-void write_files(const Reading& reading, Files& files) {
-  files.write("heads.csv", heads_csv(reading.study.heads));
-  const AttentionMaps fitted = probe::kernel_maps(reading.maps, reading.study.heads);
-  std::vector<std::vector<std::string>> sentences(reading.maps.layers.size());
-  for (const probe::HeadReport& head : reading.study.heads) {
-    sentences[static_cast<std::size_t>(head.layer)].push_back(sentence(head));
-  }
-  for (std::size_t layer = 0; layer < sentences.size(); ++layer) {
-    files.write(fmt::format("kernels-layer-{}.png", layer),
-                report::draw_kernels(reading.maps, fitted, sentences[layer],
-                                     {.layer = static_cast<std::int64_t>(layer)}));
-  }
-  write_rollout(reading.maps, files);
-}
-
 std::string examples_text(const nlohmann::ordered_json& examples) {
   std::string text;
   for (const auto& example : examples) {
@@ -309,9 +237,9 @@ ExitCode tell_heads(const HeadsFlags& flags) {
       store::is_weights_path(flags.source) ? read_file_of_weights(flags) : read_run(flags);
   const std::vector<probe::HeadReport> heads = chosen(flags, reading.study.heads);
   Files files(reading.folder);
-  write_files(reading, files);
+  write_head_files(reading.maps, reading.study.heads, files);
   nlohmann::ordered_json examples = nlohmann::ordered_json::array();
-  if (!flags.examples.empty()) examples = draw_examples(flags, reading, files);
+  if (reading.place) examples = draw_examples(reading.maps, *reading.place, files);
   nlohmann::ordered_json document = {{"run", reading.source}};
   if (reading.is_run) {
     document = study_document(reading.source, reading.study);
@@ -323,11 +251,11 @@ ExitCode tell_heads(const HeadsFlags& flags) {
   }
   document["heads"] = heads_list(heads);
   if (!examples.empty()) document["examples"] = examples;
-  document["files"] = files.names();
+  document["files"] = files.paths();
   if (flags.json) {
     print_json(document);
   } else {
-    print(summary(flags, reading, heads, examples, files.names()));
+    print(summary(flags, reading, heads, examples, files.paths()));
   }
   return ExitCode::kDone;
 }

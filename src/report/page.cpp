@@ -23,12 +23,6 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kMostPoints = 800;  // of a line; a chart is about 400 pixels wide
 
-std::string base64(std::string_view bytes) {
-  const std::unique_ptr<gchar, void (*)(gpointer)> text(
-      g_base64_encode(reinterpret_cast<const guchar*>(bytes.data()), bytes.size()), g_free);
-  return text.get();
-}
-
 /// As a content security policy names an inline script or style.
 std::string fingerprint(std::string_view text) {
   const std::unique_ptr<GChecksum, void (*)(GChecksum*)> checksum(g_checksum_new(G_CHECKSUM_SHA256),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "src/report/text.hpp"
@@ -93,13 +94,6 @@ std::string codes_of(const LayerWeights& layer, std::int64_t samples, std::int64
   return codes;
 }
 
-std::string base64(const std::string& bytes) {
-  gchar* text = g_base64_encode(reinterpret_cast<const guchar*>(bytes.data()), bytes.size());
-  std::string result = text;
-  g_free(text);
-  return result;
-}
-
 std::vector<std::vector<std::string>> shown_tokens(const AttentionMaps& maps, std::int64_t samples,
                                                    std::int64_t block) {
   std::vector<std::vector<std::string>> shown(static_cast<std::size_t>(samples));
@@ -134,6 +128,12 @@ std::vector<std::size_t> spread(std::size_t n, std::size_t count) {
 }
 
 }  // namespace
+
+std::string base64(std::string_view bytes) {
+  const std::unique_ptr<gchar, void (*)(gpointer)> text(
+      g_base64_encode(reinterpret_cast<const guchar*>(bytes.data()), bytes.size()), g_free);
+  return text.get();
+}
 
 PagePlan plan_page(const std::vector<AttentionMaps>& maps, bool has_kernels) {
   PagePlan plan;

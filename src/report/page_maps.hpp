@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/core/attention_maps.hpp"
@@ -35,6 +36,9 @@ PagePlan plan_page(const std::vector<AttentionMaps>& maps, bool has_kernels);
 /// Codes are base64 of [samples, heads, queries, keys]; tokens are made visible.
 nlohmann::ordered_json maps_document(const std::vector<AttentionMaps>& maps,
                                      const std::optional<AttentionMaps>& kernels, const PagePlan& plan);
+
+/// Bytes as text (RFC 4648, with padding).
+std::string base64(std::string_view bytes);
 
 /// What the plan left out and how weights are rounded, a sentence each.
 std::vector<std::string> plan_notes(const std::vector<AttentionMaps>& maps, const PagePlan& plan);
