@@ -36,6 +36,12 @@ MiniTransformerImpl::MiniTransformerImpl(const ModelOptions& options, const Mode
                       fmt::format("{} symbols, {} classes and {} positions: each must be at least 1",
                                   sizes.n_symbols, sizes.n_classes, sizes.max_len));
   }
+  for (const nn::HeadKernelPlace& place : options.head_kernels) {
+    if (place.kernel.family == KernelFamily::kKey && place.kernel.key >= sizes.max_len) {
+      throw ConfigError("head_kernels", fmt::format("L{}H{} looks at key {}, expected 0 to {}", place.layer,
+                                                    place.head, place.kernel.key, sizes.max_len - 1));
+    }
+  }
   const double embedding_sd = nn::embedding_sd(options.init);
   embedding_ = register_module("embedding", torch::nn::Embedding(sizes.n_symbols, options.d_model));
   torch::nn::init::normal_(embedding_->weight, 0.0, embedding_sd);

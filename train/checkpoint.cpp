@@ -48,4 +48,14 @@ void from_safetensors(std::string_view bytes, std::string_view file, torch::nn::
   }
 }
 
+void check_finite(const torch::nn::Module& module, std::string_view file) {
+  for (const auto& parameter : module.named_parameters()) {
+    if (!parameter.value().isfinite().all().item<bool>()) {
+      throw DataError(std::string(file),
+                      "holds numbers in " + parameter.key() +
+                          " that are not finite, expected a model that can be run (see diagnose)");
+    }
+  }
+}
+
 }  // namespace headtorch::train

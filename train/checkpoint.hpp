@@ -14,4 +14,7 @@ std::string to_safetensors(const torch::nn::Module& module);
 /// @throws DataError naming the tensor and both shapes when names, shapes or dtypes differ in anything.
 void from_safetensors(std::string_view bytes, std::string_view file, torch::nn::Module& module);
 
+/// @throws DataError naming the first parameter that holds a number which is not finite.
+void check_finite(const torch::nn::Module& module, std::string_view file);
+
 }  // namespace headtorch::train

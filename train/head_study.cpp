@@ -83,6 +83,7 @@ class Study {
   models::MiniTransformer load(const RunConfig& config) const {
     models::MiniTransformer model(config.model, sizes_for(task_.shape()));
     from_safetensors(bytes_, "model.safetensors", *model);
+    check_finite(*model, "model.safetensors");
     return model;
   }
 

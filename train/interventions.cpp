@@ -66,6 +66,7 @@ struct Interventions::State {
         model(config.model, sizes_for(of.shape())),
         replicas(std::min<std::int64_t>(usable_cores(), 8)) {
     from_safetensors(bytes, "model.safetensors", *model);
+    check_finite(*model, "model.safetensors");
     model->eval();
     for (const torch::Tensor& parameter : model->parameters()) parameter.set_requires_grad(false);
     const std::int64_t length = of.shape().seq_len;

@@ -110,6 +110,14 @@ double initial_qk_share(models::MiniTransformer& model, const RunConfig& config,
 
 }  // namespace
 
+/// Scores that are no numbers make rows that see nothing, and a pass that looks finite.
+std::string first_non_finite_parameter(const torch::nn::Module& model) {
+  for (const auto& parameter : model.named_parameters()) {
+    if (!finite(parameter.value())) return parameter.key();
+  }
+  return {};
+}
+
 std::string first_non_finite(models::MiniTransformer model, const torch::Tensor& tokens_BT) {
   const torch::NoGradGuard no_grad;
   const EvaluationMode mode(model);
@@ -140,7 +148,8 @@ std::string first_non_finite(models::MiniTransformer model, const torch::Tensor&
   nn::Context context;
   context.probe = &probe;
   const torch::Tensor logits_BTC = model->forward(tokens_BT, context);
-  if (!found.empty() || finite(logits_BTC)) return found;
+  if (!found.empty()) return found;
+  if (finite(logits_BTC)) return first_non_finite_parameter(*model);
   return finite(child(*model->encoder(), "norm", input_BTD)) ? "output" : "encoder.norm";
 }
 

@@ -20,6 +20,7 @@
 #include "src/core/error.hpp"
 #include "src/core/file.hpp"
 #include "src/probe/head_reader.hpp"
+#include "src/probe/labels.hpp"
 #include "src/report/table.hpp"
 #include "src/report/text.hpp"
 #include "src/store/foreign_weights.hpp"
@@ -118,20 +119,24 @@ void check_sort(const std::string& name, const probe::HeadReport& head) {
 
 /// By --layer, --head and --label, then by --sort: the largest first, what has no number last.
 std::vector<probe::HeadReport> chosen(const HeadsFlags& flags, const std::vector<probe::HeadReport>& all) {
-  constexpr std::int64_t kMost = 1 << 20;
   std::vector<probe::HeadReport> heads = all;
   const auto keep = [&](const auto& wanted) {
     std::erase_if(heads, [&](const probe::HeadReport& head) { return !wanted(head); });
   };
   if (!flags.layer.empty()) {
-    const std::int64_t layer = whole_number("--layer", flags.layer, 0, kMost);
+    const std::int64_t layer = whole_number("--layer", flags.layer, 0, all.back().layer);
     keep([&](const probe::HeadReport& head) { return head.layer == layer; });
   }
   if (!flags.head.empty()) {
-    const std::int64_t index = whole_number("--head", flags.head, 0, kMost);
+    const std::int64_t index = whole_number("--head", flags.head, 0, all.back().head);
     keep([&](const probe::HeadReport& head) { return head.head == index; });
   }
   if (!flags.label.empty()) {
+    const auto& known = probe::kLabels;
+    if (std::find(known.begin(), known.end(), flags.label) == known.end()) {
+      throw UsageError("--label", fmt::format("\"{}\" cannot be read, expected one of {}", flags.label,
+                                              fmt::join(known, ", ")));
+    }
     keep([&](const probe::HeadReport& head) {
       return std::find(head.labels.begin(), head.labels.end(), flags.label) != head.labels.end();
     });
@@ -215,7 +220,9 @@ std::string summary(const HeadsFlags& flags, const Reading& reading,
   if (reading.is_run) {
     text += replaced_sentence(reading.study) + ".\n";
   } else {
-    text += "Weights from elsewhere: no model to ask which rows matter, so every row counts alike.\n";
+    text += "Weights from elsewhere: no model to ask which rows matter, so every row counts alike";
+    text += reading.study.n_judge > 0 ? ".\n"
+                                      : "; one input: kernels are\nfitted and judged on the same weights.\n";
   }
   text += '\n' + table(heads) + '\n';
   if (!examples.empty()) text += examples_text(examples);
@@ -249,6 +256,8 @@ ExitCode tell_heads(const HeadsFlags& flags) {
       write_file(fs::path(reading.source) / "report.html", run_page(open_run(reading.source)));
     }
   }
+  document["n_fit"] = reading.study.n_fit;
+  document["n_judge"] = reading.study.n_judge;
   document["heads"] = heads_list(heads);
   if (!examples.empty()) document["examples"] = examples;
   document["files"] = files.paths();

@@ -37,9 +37,10 @@ ordered_json kernel_document(const probe::NearestKernel& nearest) {
                            {"kl_uniform", number(nearest.kl_uniform)},
                            {"explained", number(nearest.explained)},
                            {"explained_unweighted", number(nearest.explained_unweighted)},
-                           {"positional_share", number(nearest.positional_share)},
+                           {"positional_share", only(nearest.held_out, nearest.positional_share)},
                            {"nature", nearest.nature},
                            {"weighted", nearest.weighted},
+                           {"held_out", nearest.held_out},
                            {"text", kernel_text(kernel)}};
   if (kernel.family == KernelFamily::kKey) document["key"] = kernel.key;
   if (nearest.explained_by_row) {

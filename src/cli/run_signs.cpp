@@ -65,6 +65,7 @@ void read_metrics(std::string_view text, std::string_view file, probe::Signs& si
   for (std::size_t at = 0, row = 1; at < text.size(); ++row) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const auto line = nlohmann::json::parse(text.substr(at, end - at), nullptr, /*allow_exceptions=*/false);
+    if (line.is_discarded() && end == text.size()) break;  // cut off by a killed run
     if (line.is_discarded()) {
       throw DataError(fmt::format("{}:{}", file, row), "is damaged: expected one JSON object a line");
     }

@@ -12,6 +12,7 @@ namespace headtorch::probe {
 namespace {
 
 constexpr double kSearchEps = 1e-6;              // relative tolerance of eps while searching
+constexpr double kSameLoss = 1e-6;               // relative: two kernels fit alike
 constexpr std::size_t kCandidates = 3;           // offsets or keys tried
 constexpr std::size_t kSearchCells = 16 * 1024;  // weights looked at while searching; all for the last steps
 constexpr std::size_t kSearchRows = 32;          // and at least so many rows
@@ -220,7 +221,12 @@ KernelFit polish_gaussian(std::span<const SummedRow> rows, const KernelFit& fit)
   const GaussianLoss loss = ProfiledLoss(rows, fit.kernel.slope);
   const GaussianPoint near =
       refine(loss, start, {.step = 0.05, .least_step = 0.02, .greatest_bandwidth = greatest});
-  return with_best_eps(rows, fit.kernel.slope, finish(loss, near, greatest));
+  const GaussianPoint best = finish(loss, near, greatest);
+  const KernelFit found = with_best_eps(rows, fit.kernel.slope, best);
+  if (fit.kernel.slope != 1.0 || best.offset <= 0.0) return found;
+  // Under a causal mask a narrow kernel ahead of the query is the own position, and is called so.
+  const KernelFit own = with_best_eps(rows, 1.0, {.offset = 0.0, .log_bandwidth = best.log_bandwidth});
+  return own.loss <= found.loss + kSameLoss * std::abs(found.loss) ? own : found;
 }
 
 }  // namespace headtorch::probe

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "src/core/error.hpp"
 #include "src/core/file.hpp"
@@ -150,6 +152,28 @@ std::vector<std::int64_t> ids_of(const std::vector<std::string>& tokens) {
   return ids;
 }
 
+/// Positions of each sample up to the last that looks or is looked at: those after it, rows and columns of
+/// zeros in all heads, are padding. None when there is no padding, or queries are not keys.
+std::vector<std::int64_t> lengths_of(const AttentionMaps& maps) {
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(maps.layers.front().samples), 1);
+  bool padded = false;
+  for (std::size_t sample = 0; sample < lengths.size(); ++sample) {
+    std::int64_t& length = lengths[sample];
+    for (const LayerWeights& layer : maps.layers) {
+      if (layer.queries != layer.keys) return {};
+      for (std::int64_t head = 0; head < layer.heads; ++head) {
+        const std::span<const float> cells = layer.head(static_cast<std::int64_t>(sample), head);
+        for (std::int64_t cell = 0; cell < std::ssize(cells); ++cell) {
+          if (cells[static_cast<std::size_t>(cell)] == 0.0F) continue;
+          length = std::max({length, cell / layer.keys + 1, cell % layer.keys + 1});
+        }
+      }
+    }
+    padded = padded || length < maps.layers.front().keys;
+  }
+  return padded ? lengths : std::vector<std::int64_t>();
+}
+
 }  // namespace
 
 bool is_weights_path(const std::filesystem::path& path) {
@@ -188,6 +212,7 @@ AttentionMaps read_foreign_weights(const fs::path& path, const fs::path& tokens_
   }
   maps.tokens = std::move(found.tokens);
   maps.causal = std::all_of(maps.layers.begin(), maps.layers.end(), looks_back_only);
+  maps.lengths = lengths_of(maps);
   return maps;
 }
 
