@@ -111,9 +111,9 @@ double initial_qk_share(models::MiniTransformer& model, const RunConfig& config,
 }  // namespace
 
 /// Scores that are no numbers make rows that see nothing, and a pass that looks finite.
-std::string first_non_finite_parameter(const torch::nn::Module& model) {
+std::string module_of_bad_parameter(const torch::nn::Module& model) {
   for (const auto& parameter : model.named_parameters()) {
-    if (!finite(parameter.value())) return parameter.key();
+    if (!finite(parameter.value())) return parameter.key().substr(0, parameter.key().rfind('.'));
   }
   return {};
 }
@@ -149,7 +149,7 @@ std::string first_non_finite(models::MiniTransformer model, const torch::Tensor&
   context.probe = &probe;
   const torch::Tensor logits_BTC = model->forward(tokens_BT, context);
   if (!found.empty()) return found;
-  if (finite(logits_BTC)) return first_non_finite_parameter(*model);
+  if (finite(logits_BTC)) return module_of_bad_parameter(*model);
   return finite(child(*model->encoder(), "norm", input_BTD)) ? "output" : "encoder.norm";
 }
 

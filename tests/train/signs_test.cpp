@@ -146,6 +146,13 @@ TEST(NonFinite, The_module_of_a_bad_parameter_is_named) {
   }
 }
 
+TEST(NonFinite, One_bad_number_that_the_softmax_hides_is_named_all_the_same) {
+  models::MiniTransformer model = make_model(options_of(models::Family::kEncoder));
+  torch::Tensor weight = model->named_parameters()["encoder.layers.1.attention.in_proj_weight"];
+  weight.data().view({-1})[0] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(first_non_finite(model, some_tokens()), "encoder.layers.1.attention");
+}
+
 // --- signs of a stored model
 // ---------------------------------------------------------------------------------------
 
