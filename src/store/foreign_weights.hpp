@@ -21,8 +21,8 @@ namespace headtorch::store {
 ///
 /// @param tokens_path empty: none, and positions are numbered. Else a JSON list of texts (a list of lists:
 /// one a sample), or a text file with a token a line or tokens between white space, one for each key. The
-/// maps are causal when all weights above the diagonal are exactly 0; rows and columns of zeros at the end are
-/// padding; they and take the file's name as task.
+/// maps are causal when all weights above the diagonal are exactly 0; rows and columns of zeros at the end
+/// are padding; they and take the file's name as task.
 /// @throws InputMissing, or DataError naming the file and what is wrong with it.
 AttentionMaps read_foreign_weights(const std::filesystem::path& path,
                                    const std::filesystem::path& tokens_path = {});
