@@ -195,7 +195,8 @@ TEST(HeadScores, AreAtChanceForUniformWeights) {
     HeadReader reader(weights);
     reader.fit(test::maps_of({{}, {}}, options));
     reader.judge(test::maps_of({{}, {}}, options));
-    for (const NamedScore& score : reader.reports()[0].scores) {
+    const std::vector<HeadReport> reports = reader.reports();
+    for (const NamedScore& score : reports[0].scores) {
       if (score.name == "variability") continue;  // inputs of other lengths have other uniform weights
       EXPECT_GT(score.score.rows, 0) << score.name;
       EXPECT_NEAR(score.score.value, score.score.chance, kFloat) << score.name;
