@@ -11,9 +11,9 @@ bool above(const Score& score, double threshold) {
 }
 
 bool has_pattern(const Score& score) {
-  // Where chance is above a third, as on a few positions, nothing could reach three times as much.
-  const double half_way = (1.0 + score.chance) / 2.0;
-  return score.value > kPatternScore && score.value > std::min(kPatternTimesChance * score.chance, half_way);
+  // Where chance is near a third, as on a few positions, nothing could reach three times as much.
+  const double above_chance = std::min(kPatternTimesChance * score.chance, kPatternSurely);
+  return score.value > kPatternScore && score.value > above_chance;
 }
 
 /// The weighted form where there is one with rows.

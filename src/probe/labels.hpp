@@ -14,9 +14,9 @@ namespace headtorch::probe {
 inline constexpr double kUniformEntropy = 0.95;  ///< uniform: normalised entropy above
 inline constexpr double kOneHotWeight = 0.95;    ///< one-hot: mean largest weight above
 /// identity, previous-token, duplicate-token, induction: score above, and so many times chance (where that is
-/// nearer: half way from chance to 1). Rows weighted
+/// out of reach: kPatternSurely). Rows weighted
 /// by their importance where it is known, for induction also on random tokens repeated.
-inline constexpr double kPatternScore = 0.7, kPatternTimesChance = 3.0;
+inline constexpr double kPatternScore = 0.7, kPatternTimesChance = 3.0, kPatternSurely = 0.95;
 inline constexpr double kSinkExcess = 0.3;            ///< sink: score above chance by
 inline constexpr double kLocalMass = 0.9;             ///< local: mass within 3 positions above
 inline constexpr double kRedundantDivergence = 0.01;  ///< redundant: similarity below, nats

@@ -259,6 +259,8 @@ TEST(Labels, HoldAboveTheirThresholds) {
   EXPECT_EQ(label("identity", 0.71, 0.1), "identity");
   EXPECT_EQ(label("previous_token", 0.71, 0.1), "previous-token");
   EXPECT_EQ(label("previous_token", 0.71, 0.25), "");
+  EXPECT_EQ(label("identity", 0.96, 0.34), "identity") << "three times chance is out of reach";
+  EXPECT_EQ(label("identity", 0.94, 0.34), "");
   EXPECT_EQ(label("duplicate_token", 0.69, 0.1), "");
   EXPECT_EQ(label("duplicate_token", 0.71, 0.1), "duplicate-token");
   EXPECT_EQ(label("induction", 0.71, 0.1), "induction");
