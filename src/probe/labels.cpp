@@ -13,7 +13,7 @@ bool above(const Score& score, double threshold) {
 bool has_pattern(const Score& score) {
   // Where chance is near a third, as on a few positions, nothing could reach three times as much.
   const double above_chance = std::min(kPatternTimesChance * score.chance, kPatternSurely);
-  return score.value > kPatternScore && score.value > above_chance;
+  return score.value > kPatternScore && score.value > above_chance && score.chance < kPatternScore;
 }
 
 /// The weighted form where there is one with rows.

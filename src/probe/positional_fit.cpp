@@ -12,7 +12,7 @@ namespace headtorch::probe {
 namespace {
 
 constexpr double kSearchEps = 1e-6;              // relative tolerance of eps while searching
-constexpr double kSameLoss = 1e-6;               // relative: two kernels fit alike
+constexpr double kSameLoss = 1e-6;               // nats a row: two kernels fit alike
 constexpr std::size_t kCandidates = 3;           // offsets or keys tried
 constexpr std::size_t kSearchCells = 16 * 1024;  // weights looked at while searching; all for the last steps
 constexpr std::size_t kSearchRows = 32;          // and at least so many rows
@@ -225,8 +225,13 @@ KernelFit polish_gaussian(std::span<const SummedRow> rows, const KernelFit& fit)
   const KernelFit found = with_best_eps(rows, fit.kernel.slope, best);
   if (fit.kernel.slope != 1.0 || best.offset <= 0.0) return found;
   // Under a causal mask a narrow kernel ahead of the query is the own position, and is called so.
-  const KernelFit own = with_best_eps(rows, 1.0, {.offset = 0.0, .log_bandwidth = best.log_bandwidth});
-  return own.loss <= found.loss + kSameLoss * std::abs(found.loss) ? own : found;
+  double weight = 0.0;
+  for (const SummedRow& row : rows) weight += row.weight * row.inputs;
+  for (const double log_bandwidth : {best.log_bandwidth, std::log(kLeastBandwidth)}) {
+    const KernelFit own = with_best_eps(rows, 1.0, {.offset = 0.0, .log_bandwidth = log_bandwidth});
+    if (own.loss <= found.loss + kSameLoss * weight) return own;
+  }
+  return found;
 }
 
 }  // namespace headtorch::probe
