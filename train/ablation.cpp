@@ -12,8 +12,6 @@
 namespace headtorch::train {
 namespace {
 
-using probe::HeadPlace;
-
 constexpr std::int64_t kTokensInAll = 1 << 24, kGreedyTokens = 1 << 22;
 constexpr std::int64_t kFewest = 32, kMost = 1000, kFewestGreedy = 16;
 constexpr std::int64_t kRandomOrders = 3;
@@ -86,9 +84,8 @@ class Ablation {
     probe::ExampleResults results = model_.measure(replacement, heads, examples_);
     ++done_;
     if (options_.progress) {
-      const std::string first = fmt::format("L{}H{}", heads.front().layer, heads.front().head);
       options_.progress(std::min(done_, of_), of_,
-                        heads.size() == 1 ? first : fmt::format("{} heads", heads.size()));
+                        heads.size() == 1 ? head_name(heads.front()) : fmt::format("{} heads", heads.size()));
     }
     return results;
   }

@@ -13,6 +13,12 @@ BatchTensors to_tensors(const tasks::Batch& batch, torch::Device device) {
   return {tensor(batch.tokens), tensor(batch.labels)};
 }
 
+torch::Tensor position_losses(const torch::Tensor& logits_BTC, const torch::Tensor& labels_BT) {
+  return at::cross_entropy_loss(logits_BTC.flatten(0, 1), labels_BT.flatten(), {}, at::Reduction::None,
+                                tasks::kNotCounted)
+      .view_as(labels_BT);
+}
+
 torch::Tensor summed_loss(const torch::Tensor& logits_BTC, const torch::Tensor& labels_BT) {
   return at::cross_entropy_loss(logits_BTC.flatten(0, 1), labels_BT.flatten(), {}, at::Reduction::Sum,
                                 tasks::kNotCounted);

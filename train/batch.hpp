@@ -12,6 +12,9 @@ struct BatchTensors {
 };
 BatchTensors to_tensors(const tasks::Batch& batch, torch::Device device);
 
+/// Cross-entropy of each position in nats, 0 where it is not counted.  @param logits_BTC  @returns [B, T].
+torch::Tensor position_losses(const torch::Tensor& logits_BTC, const torch::Tensor& labels_BT);
+
 /// Sum of the cross-entropy over counted positions, in nats.  @param logits_BTC  @returns a scalar.
 torch::Tensor summed_loss(const torch::Tensor& logits_BTC, const torch::Tensor& labels_BT);
 

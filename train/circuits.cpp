@@ -112,12 +112,12 @@ probe::Circuits read_circuits(const RunConfig& config, const tasks::Task& task, 
   const bool copies = labels_are_tokens(task);
   probe::Circuits circuits;
   circuits.chance = 1.0 / std::sqrt(static_cast<double>(config.model.d_model));
-  std::vector<std::pair<probe::HeadPlace, HeadWeights>> below;
+  std::vector<std::pair<HeadPlace, HeadWeights>> below;
   for (std::int64_t layer = 0; layer < config.model.n_layers; ++layer) {
-    std::vector<std::pair<probe::HeadPlace, HeadWeights>> here;
+    std::vector<std::pair<HeadPlace, HeadWeights>> here;
     for (std::int64_t index = 0; index < config.model.n_heads; ++index) {
       const HeadWeights head = weights.head(layer, index);
-      const probe::HeadPlace place{layer, index};
+      const HeadPlace place{layer, index};
       circuits.copying.push_back(copies ? copying(head, embedding_VD, output_DC) : kNone);
       for (const auto& [lower_place, lower] : below) {
         circuits.compositions.push_back({lower_place, place, composition(lower, head.q_DE, head.k_DE),

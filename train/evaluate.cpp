@@ -27,11 +27,7 @@ Counts count(models::MiniTransformer& model, const tasks::Batch& batch, torch::D
   const torch::Tensor counted_BT = tensors.labels_BT != tasks::kNotCounted;
   const torch::Tensor right_BT = (logits_BTC.argmax(-1) == tensors.labels_BT) & counted_BT;
   Counts counts;
-  counts.loss = at::cross_entropy_loss(logits_BTC.flatten(0, 1), tensors.labels_BT.flatten(), {},
-                                       at::Reduction::None, tasks::kNotCounted)
-                    .to(torch::kDouble)
-                    .sum()
-                    .item<double>();
+  counts.loss = position_losses(logits_BTC, tensors.labels_BT).to(torch::kDouble).sum().item<double>();
   counts.positions = counted_BT.sum().item<std::int64_t>();
   counts.right = right_BT.sum().item<std::int64_t>();
   counts.sequences_right = (right_BT == counted_BT).all(1).sum().item<std::int64_t>();

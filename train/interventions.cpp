@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <map>
 
 #include "src/attention/fixed_kernels.hpp"
@@ -21,22 +20,14 @@ namespace headtorch::train {
 namespace {
 
 using probe::ExampleResults;
-using probe::HeadPlace;
 
 constexpr std::int64_t kTokensAtOnce = 8192, kWeightsAtOnce = 1 << 22;  // the latter of one layer
 
 void stop_at_signal() {
   const int signal = interrupt_signal();
   if (signal == 0) return;
-  throw Error(signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted, "ablate",
+  throw Error(exit_code_of(signal), "ablate",
               "stopped by a signal before the end, expected to be left to finish");
-}
-
-/// Loss of each position, 0 where it is not counted, [B, T].
-torch::Tensor losses(const torch::Tensor& logits_BTC, const torch::Tensor& labels_BT) {
-  return at::cross_entropy_loss(logits_BTC.flatten(0, 1), labels_BT.flatten(), {}, at::Reduction::None,
-                                tasks::kNotCounted)
-      .view_as(labels_BT);
 }
 
 ExampleResults empty_results(std::int64_t n) {
@@ -79,8 +70,8 @@ struct Interventions::State {
 
   void check(const HeadPlace& place) const {
     if (place.layer >= 0 && place.layer < n_layers() && place.head >= 0 && place.head < n_heads()) return;
-    throw ConfigError("ablate", fmt::format("L{}H{} is not in the model, expected L0H0 to L{}H{}",
-                                            place.layer, place.head, n_layers() - 1, n_heads() - 1));
+    throw ConfigError("ablate", fmt::format("{} is not in the model, expected L0H0 to {}", head_name(place),
+                                            head_name(HeadPlace{n_layers() - 1, n_heads() - 1})));
   }
 
   /// Calls work(share, first, count) for chunks of the first `examples`; a share's chunks come in order.
@@ -102,7 +93,7 @@ struct Interventions::State {
   void fill(ExampleResults& results, std::int64_t first, const torch::Tensor& logits_BTC,
             const torch::Tensor& labels_BT) const {
     const torch::Tensor counted_BT = labels_BT != tasks::kNotCounted;
-    copy_to(results.loss, first, losses(logits_BTC, labels_BT).to(torch::kDouble).sum(1));
+    copy_to(results.loss, first, position_losses(logits_BTC, labels_BT).to(torch::kDouble).sum(1));
     copy_to(results.counted, first, counted_BT.sum(1));
     copy_to(results.right, first, ((logits_BTC.argmax(-1) == labels_BT) & counted_BT).sum(1));
   }
@@ -254,7 +245,7 @@ std::vector<double> Interventions::importance() const {
     probe.edit_heads = [&](std::int64_t layer, const torch::Tensor& heads_BHTE) {
       return heads_BHTE * gates_LBH[layer].view({count, heads, 1, 1});
     };
-    const torch::Tensor loss_BT = losses(state_->forward(batch, probe), batch.labels_BT);
+    const torch::Tensor loss_BT = position_losses(state_->forward(batch, probe), batch.labels_BT);
     const torch::Tensor counted_B = (batch.labels_BT != tasks::kNotCounted).sum(1).clamp_min(1);
     const torch::Tensor gradient_LBH =
         torch::autograd::grad({(loss_BT.sum(1) / counted_B).sum()}, {gates_LBH})[0];

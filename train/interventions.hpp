@@ -42,10 +42,10 @@ class Interventions {
   std::vector<double> importance() const;
 
   /// The kernel of a head for kKernel.  @throws ConfigError for a head that is not there.
-  void set_kernel(const probe::HeadPlace& place, const HeadKernel& kernel);
+  void set_kernel(const HeadPlace& place, const HeadKernel& kernel);
   /// The results with these heads replaced, in any order, on the first `n` of the examples.
   /// @throws ConfigError for a head that is not there, or has no kernel under kKernel.
-  probe::ExampleResults measure(Replacement replacement, const std::vector<probe::HeadPlace>& heads,
+  probe::ExampleResults measure(Replacement replacement, const std::vector<HeadPlace>& heads,
                                 std::int64_t n) const;
 
   /// The parameters as a safetensors file: the bytes that were read.

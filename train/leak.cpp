@@ -129,10 +129,11 @@ class Prober {
     }
   }
 
-  /// The tokens, those from `cut` on replaced: each by another one.
+  /// The tokens, those from `cut` on replaced: each by another one where there is one.
   torch::Tensor swapped(std::int64_t cut) const {
     const std::int64_t length = tokens_BT_.size(1);
-    const torch::Tensor shift_T = 1 + torch::arange(length, torch::kLong) * 7 % (n_symbols_ - 1);
+    const torch::Tensor shift_T =
+        1 + torch::arange(length, torch::kLong) * 7 % std::max<std::int64_t>(n_symbols_ - 1, 1);
     const torch::Tensor other_BT = (tokens_BT_ + shift_T) % n_symbols_;
     return torch::where(torch::arange(length, torch::kLong) >= cut, other_BT, tokens_BT_);
   }

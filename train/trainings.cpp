@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <mutex>
 #include <utility>
 
@@ -64,7 +63,7 @@ struct Stopped {
 
 void stop_on_signal() {
   const int signal = interrupt_signal();
-  if (signal != 0) throw Stopped{signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted};
+  if (signal != 0) throw Stopped{exit_code_of(signal)};
 }
 
 }  // namespace

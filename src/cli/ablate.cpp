@@ -10,13 +10,13 @@
 #include <set>
 
 #include "src/cli/ablation_document.hpp"
+#include "src/cli/files.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
 #include "src/cli/progress.hpp"
 #include "src/cli/recorder.hpp"
 #include "src/cli/stored_run.hpp"
 #include "src/cli/verbs.hpp"
-#include "src/core/file.hpp"
 #include "src/core/interrupt.hpp"
 #include "src/core/log.hpp"
 #include "src/report/figures.hpp"
@@ -72,7 +72,7 @@ class SavedModel {
                                        {"step", saved.step},
                                        {"test", results_document(train::measure_examples(
                                                     saved.config, *saved.task, saved.model, examples))}};
-    recorder_.folder().write("result.json", document.dump(2) + "\n");
+    recorder_.folder().write("result.json", document_text(document));
     return document;
   }
 
@@ -92,25 +92,19 @@ fs::path folder_of(const AblateFlags& flags, const StoredRun& run) {
 std::vector<std::string> write_files(const AblateFlags& flags, const StoredRun& run,
                                      const probe::AblationReport& report,
                                      const nlohmann::ordered_json& document) {
-  const fs::path folder = folder_of(flags, run);
-  std::vector<std::string> files;
-  const auto write = [&](const char* name, const std::string& bytes) {
-    make_folder(folder);
-    write_file(folder / name, bytes);
-    files.push_back((folder / name).string());
-  };
+  Files files(folder_of(flags, run));
   const auto picture = [&](report::Format format) {
     return report::draw_curve(greedy_plot(report, run.config.task.name + ": heads removed one by one"),
                               format);
   };
   const std::set<std::string_view> formats = formats_of(flags.formats);
   const bool has_curve = !report.greedy.empty();
-  if (formats.contains("csv")) write("heads.csv", ablation_csv(report));
-  if (formats.contains("csv") && has_curve) write("removal.csv", greedy_csv(report));
-  if (formats.contains("png") && has_curve) write("removal.png", picture(report::Format::kPng));
-  if (formats.contains("svg") && has_curve) write("removal.svg", picture(report::Format::kSvg));
-  if (formats.contains("json")) write("ablation.json", document.dump(2) + "\n");
-  return files;
+  if (formats.contains("csv")) files.write("heads.csv", ablation_csv(report));
+  if (formats.contains("csv") && has_curve) files.write("removal.csv", greedy_csv(report));
+  if (formats.contains("png") && has_curve) files.write("removal.png", picture(report::Format::kPng));
+  if (formats.contains("svg") && has_curve) files.write("removal.svg", picture(report::Format::kSvg));
+  if (formats.contains("json")) files.write("ablation.json", document_text(document));
+  return files.paths();
 }
 
 std::string one_head_text(const train::OneHead& one) {

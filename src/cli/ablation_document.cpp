@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/report/arrays.hpp"
+#include "src/cli/json_number.hpp"
 #include "src/report/table.hpp"
 #include "src/report/text.hpp"
 
@@ -18,14 +18,10 @@ using nlohmann::ordered_json;
 
 namespace {
 
-ordered_json number(double value) { return report::finite_or_null(value); }
-
-ordered_json number(const std::optional<double>& value) {
-  return value ? number(*value) : ordered_json(nullptr);
-}
-
 ordered_json interval(const probe::Score& score) {
-  return {{"value", number(score.value)}, {"low", number(score.low)}, {"high", number(score.high)}};
+  return {{"value", json_number(score.value)},
+          {"low", json_number(score.low)},
+          {"high", json_number(score.high)}};
 }
 
 ordered_json change_document(const probe::Change& change) {
@@ -40,10 +36,8 @@ ordered_json replaced_part(const probe::Replaced& replaced) {
           {"uniform", change_document(replaced.uniform)},
           {"kernel_replaced",
            replaced.kernel_replaced ? change_document(*replaced.kernel_replaced) : ordered_json(nullptr)},
-          {"behaviour_share", number(replaced.behaviour_share())}};
+          {"behaviour_share", json_number(replaced.behaviour_share())}};
 }
-
-std::string name(const probe::HeadPlace& place) { return fmt::format("L{}H{}", place.layer, place.head); }
 
 /// One line of the tables: a head, a layer, or all.
 struct Line {
@@ -55,7 +49,7 @@ struct Line {
 std::vector<Line> lines(const probe::AblationReport& report) {
   std::vector<Line> all;
   for (const probe::HeadAblation& head : report.heads)
-    all.push_back({name(head.place), &head.replaced, &head});
+    all.push_back({head_name(head.place), &head.replaced, &head});
   for (const probe::LayerAblation& layer : report.layers)
     all.push_back({fmt::format("layer {}", layer.layer), &layer.replaced, nullptr});
   all.push_back({"all heads", &report.all, nullptr});
@@ -116,8 +110,9 @@ std::string greedy_table(const probe::AblationReport& report) {
       {std::to_string(report.heads.size()), "none", report::readable(report.base.mean_loss(), 3),
        short_text(report.base.token_accuracy()), report::readable(report.base.mean_loss(), 3)});
   for (const probe::GreedyStep& step : report.greedy) {
-    table.rows.push_back({std::to_string(step.heads_left), name(step.removed), report::readable(step.loss, 3),
-                          short_text(step.token_accuracy), report::readable(step.random_loss, 3)});
+    table.rows.push_back({std::to_string(step.heads_left), head_name(step.removed),
+                          report::readable(step.loss, 3), short_text(step.token_accuracy),
+                          report::readable(step.random_loss, 3)});
   }
   return report::to_text(table);
 }
@@ -126,9 +121,9 @@ std::string greedy_table(const probe::AblationReport& report) {
 
 ordered_json results_document(const probe::ExampleResults& results) {
   return {{"n", results.loss.size()},
-          {"loss", number(results.mean_loss())},
-          {"token_accuracy", number(results.token_accuracy())},
-          {"sequence_accuracy", number(results.sequence_accuracy())}};
+          {"loss", json_number(results.mean_loss())},
+          {"token_accuracy", json_number(results.token_accuracy())},
+          {"sequence_accuracy", json_number(results.sequence_accuracy())}};
 }
 
 ordered_json ablation_document(const probe::AblationReport& report) {
@@ -136,13 +131,13 @@ ordered_json ablation_document(const probe::AblationReport& report) {
   for (const probe::HeadAblation& head : report.heads) {
     ordered_json item = {{"layer", head.place.layer}, {"head", head.place.head}};
     item.update(replaced_part(head.replaced));
-    item["importance"] = number(head.importance);
-    item["entropy_normalised"] = number(head.entropy_normalised);
+    item["importance"] = json_number(head.importance);
+    item["entropy_normalised"] = json_number(head.entropy_normalised);
     item["dispensable"] = head.dispensable();
-    item["random_head"] = number(head.random_head);
+    item["random_head"] = json_number(head.random_head);
     item["like_entropy"] = head.like_entropy ? ordered_json{{"layer", head.like_entropy->layer},
                                                             {"head", head.like_entropy->head},
-                                                            {"removed", number(head.like_entropy_loss)}}
+                                                            {"removed", json_number(head.like_entropy_loss)}}
                                              : ordered_json(nullptr);
     heads.push_back(std::move(item));
   }
@@ -155,9 +150,9 @@ ordered_json ablation_document(const probe::AblationReport& report) {
     greedy.push_back({{"layer", step.removed.layer},
                       {"head", step.removed.head},
                       {"heads_left", step.heads_left},
-                      {"loss", number(step.loss)},
-                      {"token_accuracy", number(step.token_accuracy)},
-                      {"random_loss", number(step.random_loss)}});
+                      {"loss", json_number(step.loss)},
+                      {"token_accuracy", json_number(step.token_accuracy)},
+                      {"random_loss", json_number(step.random_loss)}});
   }
   return {{"base", results_document(report.base)},
           {"heads", heads},
@@ -166,13 +161,13 @@ ordered_json ablation_document(const probe::AblationReport& report) {
           {"greedy", greedy},
           {"greedy_examples", report.greedy_examples},
           {"random_orders", report.random_orders},
-          {"importance_correlation", number(report.importance_correlation)}};
+          {"importance_correlation", json_number(report.importance_correlation)}};
 }
 
 ordered_json one_head_document(const train::OneHead& one) {
   ordered_json document = {{"parameters", one.result.parameters},
                            {"steps", one.result.steps},
-                           {"seconds", number(one.result.seconds)}};
+                           {"seconds", json_number(one.result.seconds)}};
   document.update(results_document(one.examples));
   document["change"] = change_document(one.change);
   return document;
@@ -201,7 +196,7 @@ std::string ablation_csv(const probe::AblationReport& report) {
     text += ',' + (share ? cell(*share) : std::string());
     if (const probe::HeadAblation* head = line.head) {
       text += fmt::format(",{},{},{},{},{},{}\n", cell(head->importance), cell(head->entropy_normalised),
-                          cell(head->random_head), head->like_entropy ? name(*head->like_entropy) : "",
+                          cell(head->random_head), head->like_entropy ? head_name(*head->like_entropy) : "",
                           cell(head->like_entropy_loss), head->dispensable());
     } else {
       text += ",,,,,,\n";
@@ -215,7 +210,7 @@ std::string greedy_csv(const probe::AblationReport& report) {
                                  report.heads.size(), cell(report.base.mean_loss()),
                                  cell(report.base.token_accuracy()), cell(report.base.mean_loss()));
   for (const probe::GreedyStep& step : report.greedy) {
-    text += fmt::format("{},{},{},{},{}\n", step.heads_left, name(step.removed), cell(step.loss),
+    text += fmt::format("{},{},{},{},{}\n", step.heads_left, head_name(step.removed), cell(step.loss),
                         cell(step.token_accuracy), cell(step.random_loss));
   }
   return text;

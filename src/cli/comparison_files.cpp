@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "src/cli/output.hpp"
 #include "src/cli/stored_run.hpp"
 #include "src/core/error.hpp"
 #include "src/report/figures.hpp"
@@ -59,7 +60,7 @@ std::string ComparisonFiles::write(const nlohmann::ordered_json& document,
     folder_->write(name, report::draw_comparison(comparison.rows, comparison.metric, figure));
   }
   const std::string name = is_new_ ? "result.json" : "compare.json";
-  folder_->write(name, document.dump(2) + "\n");
+  folder_->write(name, document_text(document));
   return fmt::format("Written: {} ({}, compare.png, compare.svg)\n", folder_->path().string(), name);
 }
 

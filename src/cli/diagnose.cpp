@@ -25,7 +25,7 @@ struct DiagnoseFlags {
 /// A run that lies where nothing can be written is diagnosed all the same.
 void keep(const store::RunFolder& folder, const nlohmann::ordered_json& document) {
   try {
-    folder.write("diagnosis.json", document.dump(2) + "\n");
+    folder.write("diagnosis.json", document_text(document));
   } catch (const Error& error) {
     spdlog::warn("{}", error.what());
   }

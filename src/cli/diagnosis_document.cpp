@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "src/report/arrays.hpp"
+#include "src/cli/json_number.hpp"
 #include "src/report/table.hpp"
 #include "src/report/text.hpp"
 
@@ -15,12 +15,10 @@ using nlohmann::ordered_json;
 
 namespace {
 
-ordered_json number(double value) { return report::finite_or_null(value); }
-
 ordered_json head_signs(const probe::HeadSigns& signs) {
-  return {{"score_sd", number(signs.score_sd)},
-          {"qk_share", number(signs.qk_share)},
-          {"entropy_normalised", number(signs.entropy_normalised)}};
+  return {{"score_sd", json_number(signs.score_sd)},
+          {"qk_share", json_number(signs.qk_share)},
+          {"entropy_normalised", json_number(signs.entropy_normalised)}};
 }
 
 ordered_json health_document(const probe::Signs& signs) {
@@ -28,33 +26,33 @@ ordered_json health_document(const probe::Signs& signs) {
   ordered_json take_off = nullptr;
   if (curve.take_off) {
     take_off = {{"step", *curve.take_off},
-                {"loss_before", number(curve.take_off_from)},
-                {"loss_after", number(curve.take_off_to)}};
+                {"loss_before", json_number(curve.take_off_from)},
+                {"loss_after", json_number(curve.take_off_to)}};
   }
   return {{"start", head_signs(signs.start)},
           {"step_150", head_signs(signs.at_150)},
           {"steps", curve.steps},
           {"warmup", signs.warmup},
-          {"lr", number(signs.lr)},
-          {"first_loss", number(curve.first_loss)},
-          {"early_loss", number(curve.early_loss)},
-          {"highest_loss", number(curve.highest_loss)},
-          {"last_loss", number(curve.last_loss)},
-          {"late_fall", number(curve.late_fall)},
+          {"lr", json_number(signs.lr)},
+          {"first_loss", json_number(curve.first_loss)},
+          {"early_loss", json_number(curve.early_loss)},
+          {"highest_loss", json_number(curve.highest_loss)},
+          {"last_loss", json_number(curve.last_loss)},
+          {"late_fall", json_number(curve.late_fall)},
           {"take_off", take_off},
           {"norm_spikes", curve.spikes},
-          {"clipped_share", number(curve.clipped_share)},
+          {"clipped_share", json_number(curve.clipped_share)},
           {"non_finite_steps", curve.non_finite_steps},
           {"non_finite_at",
            signs.non_finite_at.empty() ? ordered_json(nullptr) : ordered_json(signs.non_finite_at)},
-          {"largest_leak", number(signs.largest_leak)},
-          {"dropout_correlation", number(signs.dropout_correlation)},
-          {"permutation_difference", number(signs.permutation_difference)},
-          {"train_loss", number(signs.train_loss)},
-          {"test_loss", number(signs.test_loss)},
-          {"train_token_accuracy", number(signs.train_accuracy)},
-          {"test_token_accuracy", number(signs.test_accuracy)},
-          {"passes_over_data", number(signs.passes)}};
+          {"largest_leak", json_number(signs.largest_leak)},
+          {"dropout_correlation", json_number(signs.dropout_correlation)},
+          {"permutation_difference", json_number(signs.permutation_difference)},
+          {"train_loss", json_number(signs.train_loss)},
+          {"test_loss", json_number(signs.test_loss)},
+          {"train_token_accuracy", json_number(signs.train_accuracy)},
+          {"test_token_accuracy", json_number(signs.test_accuracy)},
+          {"passes_over_data", json_number(signs.passes)}};
 }
 
 std::string value_text(double value) { return std::isnan(value) ? "not known" : report::readable(value, 3); }
@@ -124,8 +122,8 @@ ordered_json diagnosis_document(const std::string& run, std::int64_t step, const
     findings.push_back({{"cause", finding.cause},
                         {"severity", probe::severity_name(finding.severity)},
                         {"sign", finding.sign},
-                        {"value", number(finding.value)},
-                        {"threshold", number(finding.threshold)},
+                        {"value", json_number(finding.value)},
+                        {"threshold", json_number(finding.threshold)},
                         {"remedy", finding.remedy},
                         {"flag", finding.flag}});
   }
@@ -151,7 +149,7 @@ ordered_json leak_document(const std::string& run, std::int64_t step, const trai
     checks.push_back({{"place", check.place},
                       {"mode", check.mode},
                       {"form", check.form},
-                      {"largest", number(check.largest)},
+                      {"largest", json_number(check.largest)},
                       {"leaks", check.largest > 0.0},
                       {"query", check.query},
                       {"key", check.key}});

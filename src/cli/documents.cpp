@@ -4,19 +4,13 @@
 #include <cmath>
 
 #include "headtorch_version.hpp"
-#include "src/report/arrays.hpp"
+#include "src/cli/json_number.hpp"
 
 namespace headtorch::cli {
 
 using nlohmann::ordered_json;
 
 namespace {
-
-ordered_json number(double value) { return report::finite_or_null(value); }
-
-ordered_json number(const std::optional<double>& value) {
-  return value ? number(*value) : ordered_json(nullptr);
-}
 
 const char* kind_name(probe::RowKind kind) {
   switch (kind) {
@@ -35,18 +29,18 @@ const char* kind_name(probe::RowKind kind) {
 }
 
 void add_accuracies(ordered_json& document, const train::Evaluation& evaluation) {
-  document["loss"] = number(evaluation.loss);
-  document["token_accuracy"] = number(evaluation.token_accuracy);
-  document["sequence_accuracy"] = number(evaluation.sequence_accuracy);
+  document["loss"] = json_number(evaluation.loss);
+  document["token_accuracy"] = json_number(evaluation.token_accuracy);
+  document["sequence_accuracy"] = json_number(evaluation.sequence_accuracy);
   if (evaluation.free_running_accuracy) {
-    document["free_running_accuracy"] = number(*evaluation.free_running_accuracy);
+    document["free_running_accuracy"] = json_number(*evaluation.free_running_accuracy);
     document["free_running_n"] = evaluation.free_running_n;
   }
 }
 
 ordered_json numbers(const std::vector<double>& values) {
   ordered_json list = ordered_json::array();
-  for (const double value : values) list.push_back(number(value));
+  for (const double value : values) list.push_back(json_number(value));
   return list;
 }
 
@@ -56,14 +50,15 @@ ordered_json mean_skill(const probe::ComparisonRow& row, const probe::Comparison
   if (!no_mixing) return nullptr;
   const std::vector<double> skills = probe::skill(row, *no_mixing, metric);
   if (skills.empty()) return nullptr;
-  return number(probe::summarise(skills).mean);
+  return json_number(probe::summarise(skills).mean);
 }
 
 /// Mean, range, interval, and the values of the seeds.
 ordered_json over_seeds(const std::vector<double>& values) {
   const probe::Summary summary = probe::summarise(values);
-  return {{"mean", number(summary.mean)}, {"min", number(summary.min)},   {"max", number(summary.max)},
-          {"low", number(summary.low)},   {"high", number(summary.high)}, {"seeds", numbers(values)}};
+  return {{"mean", json_number(summary.mean)}, {"min", json_number(summary.min)},
+          {"max", json_number(summary.max)},   {"low", json_number(summary.low)},
+          {"high", json_number(summary.high)}, {"seeds", numbers(values)}};
 }
 
 /// The row's values less those of `reference`, seed by seed, in the metric's own units; null for the
@@ -97,11 +92,11 @@ ordered_json row_document(const probe::ComparisonRow& row, const probe::Comparis
           {"kind", kind_name(row.kind)},
           {"n_heads", row.n_heads},
           {"n_layers", row.n_layers},
-          {"bandwidth", number(row.bandwidth)},
-          {"kernel_slope", number(row.kernel_slope)},
-          {"kernel_offset", number(row.kernel_offset)},
+          {"bandwidth", json_number(row.bandwidth)},
+          {"kernel_slope", json_number(row.kernel_slope)},
+          {"kernel_offset", json_number(row.kernel_offset)},
           {"parameters", row.parameters},
-          {"seconds", number(row.seconds)},
+          {"seconds", json_number(row.seconds)},
           {"skill", mean_skill(row, no_mixing, metric)},
           {"metric", values},
           {"steps", row.steps}};
@@ -112,13 +107,13 @@ ordered_json row_document(const probe::ComparisonRow& row, const probe::Comparis
 std::string metrics_line(const train::StepMetrics& metrics) {
   const ordered_json line = {{"kind", "train"},
                              {"step", metrics.step},
-                             {"loss", number(metrics.loss)},
-                             {"lr", number(metrics.lr)},
-                             {"grad_norm", number(metrics.grad_norm)},
+                             {"loss", json_number(metrics.loss)},
+                             {"lr", json_number(metrics.lr)},
+                             {"grad_norm", json_number(metrics.grad_norm)},
                              {"clipped", metrics.clipped},
                              {"non_finite", metrics.non_finite},
-                             {"tokens_per_second", number(metrics.tokens_per_second)},
-                             {"wall_seconds", number(metrics.wall_seconds)}};
+                             {"tokens_per_second", json_number(metrics.tokens_per_second)},
+                             {"wall_seconds", json_number(metrics.wall_seconds)}};
   return line.dump();
 }
 
@@ -126,11 +121,11 @@ std::string evaluation_line(std::int64_t step, const train::Evaluation& evaluati
   ordered_json line = {{"kind", "eval"}, {"step", step}, {"n", evaluation.n}};
   add_accuracies(line, evaluation);
   if (evaluation.health) {
-    line["score_sd"] = number(evaluation.health->score_sd);
-    line["qk_share"] = number(evaluation.health->qk_share);
-    line["entropy_normalised"] = number(evaluation.health->entropy_normalised);
+    line["score_sd"] = json_number(evaluation.health->score_sd);
+    line["qk_share"] = json_number(evaluation.health->qk_share);
+    line["entropy_normalised"] = json_number(evaluation.health->entropy_normalised);
   }
-  line["wall_seconds"] = number(wall_seconds);
+  line["wall_seconds"] = json_number(wall_seconds);
   return line.dump();
 }
 
@@ -156,17 +151,17 @@ ordered_json run_document(const std::string& run, const train::RunConfig& config
           {"task", config.task.name},
           {"parameters", result.parameters},
           {"steps", result.steps},
-          {"seconds", number(result.seconds)},
-          {"tokens_per_second", number(result.tokens_per_second)},
+          {"seconds", json_number(result.seconds)},
+          {"tokens_per_second", json_number(result.tokens_per_second)},
           {"threads", result.threads},
           {"device", result.device},
           {"test", test},
           {"ending", ending_name(result.ending)},
           {"seed", config.train.seed},
           {"attention_path", result.attention_path},
-          {"clipped_share", number(result.clipped_share)},
+          {"clipped_share", json_number(result.clipped_share)},
           {"non_finite_steps", result.non_finite_steps},
-          {"initial_score_sd", number(result.initial_score_sd)},
+          {"initial_score_sd", json_number(result.initial_score_sd)},
           {"notes", notes},
           {"version", kVersion}};
 }
@@ -193,15 +188,16 @@ ordered_json comparison_document(const train::RunConfig& config, const train::Co
           {"steps", config.train.steps},
           {"match", match},
           {"rows", table},
-          {"best_possible", number(comparison.metric.best_possible)},
-          {"no_mixing", no_mixing ? number(probe::summarise(no_mixing->values).mean) : ordered_json(nullptr)},
+          {"best_possible", json_number(comparison.metric.best_possible)},
+          {"no_mixing",
+           no_mixing ? json_number(probe::summarise(no_mixing->values).mean) : ordered_json(nullptr)},
           {"no_mixing_row",
            no_mixing ? row_document(*no_mixing, no_mixing, comparison.metric) : ordered_json(nullptr)},
           {"outcome", comparison.verdict.outcome},
           {"verdict", comparison.verdict.verdict},
           {"verdict_reason", comparison.verdict.reason},
           {"screened", screened},
-          {"seconds", number(comparison.seconds)}};
+          {"seconds", json_number(comparison.seconds)}};
 }
 
 }  // namespace headtorch::cli

@@ -10,7 +10,6 @@
 #include "src/cli/heads_document.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/core/error.hpp"
-#include "src/core/file.hpp"
 #include "src/probe/kernel_maps.hpp"
 #include "src/probe/rollout.hpp"
 #include "src/report/arrays.hpp"
@@ -37,12 +36,6 @@ void write_rollout(const AttentionMaps& maps, Files& files) {
 }
 
 }  // namespace
-
-void Files::write(const std::string& name, const std::string& bytes) {
-  make_folder(folder_);
-  write_file(folder_ / name, bytes);
-  paths_.push_back((folder_ / name).string());
-}
 
 void write_head_files(const AttentionMaps& maps, const std::vector<probe::HeadReport>& heads, Files& files) {
   files.write("heads.csv", heads_csv(heads));

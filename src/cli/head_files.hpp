@@ -1,36 +1,22 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "src/cli/files.hpp"
 #include "src/core/attention_maps.hpp"
+#include "src/core/head_place.hpp"
 #include "src/probe/head_report.hpp"
 
 // What `heads` writes beside what it says (docs/reading_heads.md).
 
 namespace headtorch::cli {
 
-/// Writes files into one folder, made when needed, and remembers their paths.
-class Files {
- public:
-  explicit Files(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  void write(const std::string& name, const std::string& bytes);
-  const std::vector<std::string>& paths() const { return paths_; }
-
- private:
-  std::filesystem::path folder_;
-  std::vector<std::string> paths_;
-};
-
 /// heads.csv; kernels-layer-L.png; rollout.npy and rollout.png where all layers are square and alike.
 void write_head_files(const AttentionMaps& maps, const std::vector<probe::HeadReport>& heads, Files& files);
 
-struct HeadPlace {
-  std::int64_t layer = 0, head = 0;
-};
 /// "1.0": layer and head.  @throws UsageError when it cannot be read, ConfigError for a head that is not
 /// there.
 HeadPlace parse_place(const std::string& text, std::int64_t n_layers, std::int64_t n_heads);

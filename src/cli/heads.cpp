@@ -247,17 +247,15 @@ ExitCode tell_heads(const HeadsFlags& flags) {
   write_head_files(reading.maps, reading.study.heads, files);
   nlohmann::ordered_json examples = nlohmann::ordered_json::array();
   if (reading.place) examples = draw_examples(reading.maps, *reading.place, files);
-  nlohmann::ordered_json document = {{"run", reading.source}};
+  nlohmann::ordered_json document = {
+      {"run", reading.source}, {"n_fit", reading.study.n_fit}, {"n_judge", reading.study.n_judge}};
   if (reading.is_run) {
     document = study_document(reading.source, reading.study);
     if (flags.step.empty()) {
-      write_file(fs::path(reading.source) / "heads.json",
-                 document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+      write_file(fs::path(reading.source) / "heads.json", document_text(document));
       write_file(fs::path(reading.source) / "report.html", run_page(open_run(reading.source)));
     }
   }
-  document["n_fit"] = reading.study.n_fit;
-  document["n_judge"] = reading.study.n_judge;
   document["heads"] = heads_list(heads);
   if (!examples.empty()) document["examples"] = examples;
   document["files"] = files.paths();

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "src/report/arrays.hpp"
+#include "src/cli/json_number.hpp"
 #include "src/report/text.hpp"
 
 namespace headtorch::cli {
@@ -14,29 +14,27 @@ using nlohmann::ordered_json;
 
 namespace {
 
-ordered_json number(double value) { return report::finite_or_null(value); }
-
 ordered_json score_document(const probe::Score& score) {
-  return {{"value", number(score.value)},
-          {"low", number(score.low)},
-          {"high", number(score.high)},
+  return {{"value", json_number(score.value)},
+          {"low", json_number(score.low)},
+          {"high", json_number(score.high)},
           {"rows", score.rows},
-          {"chance", number(score.chance)}};
+          {"chance", json_number(score.chance)}};
 }
 
 ordered_json kernel_document(const probe::NearestKernel& nearest) {
   const HeadKernel& kernel = nearest.kernel;
   const bool gaussian = kernel.family == KernelFamily::kGaussian;
-  const auto only = [](bool has, double value) { return has ? number(value) : ordered_json(nullptr); };
+  const auto only = [](bool has, double value) { return has ? json_number(value) : ordered_json(nullptr); };
   ordered_json document = {{"family", family_name(kernel.family)},
                            {"slope", only(gaussian, kernel.slope)},
                            {"offset", only(gaussian, kernel.offset)},
                            {"bandwidth", only(gaussian, kernel.bandwidth)},
-                           {"eps", number(kernel.eps)},
-                           {"kl", number(nearest.kl)},
-                           {"kl_uniform", number(nearest.kl_uniform)},
-                           {"explained", number(nearest.explained)},
-                           {"explained_unweighted", number(nearest.explained_unweighted)},
+                           {"eps", json_number(kernel.eps)},
+                           {"kl", json_number(nearest.kl)},
+                           {"kl_uniform", json_number(nearest.kl_uniform)},
+                           {"explained", json_number(nearest.explained)},
+                           {"explained_unweighted", json_number(nearest.explained_unweighted)},
                            {"positional_share", only(nearest.held_out, nearest.positional_share)},
                            {"nature", nearest.nature},
                            {"weighted", nearest.weighted},
@@ -44,11 +42,11 @@ ordered_json kernel_document(const probe::NearestKernel& nearest) {
                            {"text", kernel_text(kernel)}};
   if (kernel.family == KernelFamily::kKey) document["key"] = kernel.key;
   if (nearest.explained_by_row) {
-    document["explained_by_row"] = number(*nearest.explained_by_row);
+    document["explained_by_row"] = json_number(*nearest.explained_by_row);
     ordered_json& rows = document["rows"] = ordered_json::array();
     for (const probe::RowKernel& row : nearest.rows) {
-      rows.push_back({{"centre", number(row.centre)},
-                      {"bandwidth", number(row.bandwidth)},
+      rows.push_back({{"centre", json_number(row.centre)},
+                      {"bandwidth", json_number(row.bandwidth)},
                       {"identified", row.identified}});
     }
   }
@@ -60,11 +58,11 @@ ordered_json compositions(const probe::Circuits& circuits) {
   for (const probe::Composition& pair : circuits.compositions) {
     pairs.push_back({{"lower", {pair.lower.layer, pair.lower.head}},
                      {"upper", {pair.upper.layer, pair.upper.head}},
-                     {"query", number(pair.query)},
-                     {"key", number(pair.key)},
-                     {"value", number(pair.value)}});
+                     {"query", json_number(pair.query)},
+                     {"key", json_number(pair.key)},
+                     {"value", json_number(pair.value)}});
   }
-  return {{"chance", number(circuits.chance)}, {"pairs", pairs}};
+  return {{"chance", json_number(circuits.chance)}, {"pairs", pairs}};
 }
 
 /// "" for what is not finite, else the shortest text that reads back the same.
@@ -90,9 +88,9 @@ ordered_json heads_list(const std::vector<probe::HeadReport>& heads) {
 
 ordered_json replaced_document(const train::HeadStudy& study) {
   const auto evaluation = [](const train::Evaluation& found) {
-    return ordered_json{{"loss", number(found.loss)},
-                        {"token_accuracy", number(found.token_accuracy)},
-                        {"sequence_accuracy", number(found.sequence_accuracy)}};
+    return ordered_json{{"loss", json_number(found.loss)},
+                        {"token_accuracy", json_number(found.token_accuracy)},
+                        {"sequence_accuracy", json_number(found.sequence_accuracy)}};
   };
   return {{"n", study.base.n}, {"base", evaluation(study.base)}, {"replaced", evaluation(study.replaced)}};
 }

@@ -11,12 +11,13 @@
 #include <utility>
 
 #include "src/cli/artifacts.hpp"
+#include "src/cli/files.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
 #include "src/cli/run_page.hpp"
 #include "src/cli/stored_run.hpp"
 #include "src/cli/verbs.hpp"
-#include "src/core/file.hpp"
+#include "src/core/error.hpp"
 #include "src/report/arrays.hpp"
 #include "src/report/text.hpp"
 #include "src/store/foreign_weights.hpp"
@@ -182,25 +183,20 @@ ExitCode draw_heatmaps(const HeatmapFlags& flags) {
     request.formats.erase(text);
     show = true;
   }
-  const fs::path folder = flags.out.empty() ? default_folder(flags, source) : fs::path(flags.out);
-  std::vector<std::string> files;
-  const auto write = [&](const fs::path& name, const std::string& bytes) {
-    make_folder(folder);
-    write_file(folder / name, bytes);
-    files.push_back((folder / name).string());
-  };
-  write_artifacts(maps, request, write);
-  if (formats.html) write("report.html", page_of(flags, source, request));
+  Files files(flags.out.empty() ? default_folder(flags, source) : fs::path(flags.out));
+  write_artifacts(maps, request,
+                  [&](const fs::path& name, const std::string& bytes) { files.write(name, bytes); });
+  if (formats.html) files.write("report.html", page_of(flags, source, request));
   if (source.doubts) spdlog::warn("{}: {}; drawn as they are", flags.run, *source.doubts);
 
   if (flags.json) {
-    print_json(heatmap_document(source, request, files));
+    print_json(heatmap_document(source, request, files.paths()));
     return ExitCode::kDone;
   }
   if (show) print(terminal_pictures(maps, request));
-  if (!files.empty()) {
-    print(fmt::format("Written: {} in {}\n", report::counted(static_cast<std::int64_t>(files.size()), "file"),
-                      folder.string()));
+  if (!files.paths().empty()) {
+    print(fmt::format("Written: {} in {}\n", report::counted(std::ssize(files.paths()), "file"),
+                      files.folder().string()));
   }
   print(source.run
             ? fmt::format("Next: {} heatmap {} --layer 0 --head 0 --format text\n", command_name(), flags.run)

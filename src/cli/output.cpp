@@ -31,9 +31,11 @@ void print(std::string_view text) {
   }
 }
 
-void print_json(const nlohmann::ordered_json& document) {
-  print(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+std::string document_text(const nlohmann::ordered_json& document) {
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
+
+void print_json(const nlohmann::ordered_json& document) { print(document_text(document)); }
 
 bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
 bool errors_are_terminal() { return ::isatty(STDERR_FILENO) == 1; }

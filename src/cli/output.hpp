@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "src/report/terminal.hpp"
@@ -12,7 +13,9 @@ enum class Output { kText, kJson };
 
 /// Writes to standard output and flushes.  @throws InputOutputError when it cannot be written.
 void print(std::string_view text);
-/// One document on standard output; what is not UTF-8 becomes U+FFFD.
+/// A document as text, indented, with a newline at its end; what is not UTF-8 becomes U+FFFD.
+std::string document_text(const nlohmann::ordered_json& document);
+/// One document on standard output.
 void print_json(const nlohmann::ordered_json& document);
 
 /// What can be shown to a person: nothing when standard output is no terminal.

@@ -8,9 +8,9 @@
 #include <limits>
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 
+#include "src/core/head_place.hpp"
 #include "src/report/text.hpp"
 
 namespace headtorch::cli {
@@ -46,14 +46,9 @@ std::string text_at(const ordered_json& object, std::string_view key) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-report::HeadPlace place_of(const ordered_json& head) {
-  return {count_at(head, "layer"), count_at(head, "head")};
-}
+HeadPlace place_of(const ordered_json& head) { return {count_at(head, "layer"), count_at(head, "head")}; }
 
-std::string name_of(const ordered_json& head) {
-  const auto [layer, index] = place_of(head);
-  return fmt::format("L{}H{}", layer, index);
-}
+std::string name_of(const ordered_json& head) { return head_name(place_of(head)); }
 
 std::string in_words(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
@@ -150,7 +145,9 @@ std::vector<probe::HeadReport> kernels_of(const ordered_json& document) {
     const std::string text = text_at(at(head, "kernel"), "text");
     if (text.empty()) continue;
     probe::HeadReport& report = heads.emplace_back();
-    std::tie(report.layer, report.head) = place_of(head);
+    const HeadPlace place = place_of(head);
+    report.layer = place.layer;
+    report.head = place.head;
     report.kernel.kernel = parse_kernel(text);
   }
   return heads;

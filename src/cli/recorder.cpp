@@ -8,6 +8,7 @@
 #include "src/cli/documents.hpp"
 #include "src/cli/heads_document.hpp"
 #include "src/cli/heads_history.hpp"
+#include "src/cli/output.hpp"
 #include "src/report/text.hpp"
 
 namespace headtorch::cli {
@@ -79,7 +80,7 @@ train::RunObserver Recorder::observer() {
   observer.on_heads = [this](const train::HeadStudy& study) {
     const nlohmann::ordered_json document = study_document(folder().path().string(), study);
     folder().append(kHeadsOverSteps, document.dump() + "\n");
-    folder().write("heads.json", document.dump(2) + "\n");
+    folder().write("heads.json", document_text(document));
     studies_.push_back(study);
   };
   observer.on_checkpoint = [this](std::int64_t step, const std::map<std::string, std::string>& files) {

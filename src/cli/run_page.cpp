@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -53,25 +52,12 @@ std::vector<ordered_json> lines_at(const fs::path& path) {
   }
 }
 
-/// Equal tokens get equal ids, which kernels on tokens need.
-AttentionMaps with_ids(AttentionMaps maps) {
-  if (!maps.ids.empty()) return maps;
-  for (const auto& tokens : maps.tokens) {
-    std::map<std::string, std::int64_t> first;
-    std::vector<std::int64_t>& ids = maps.ids.emplace_back();
-    for (const std::string& token : tokens)
-      ids.push_back(first.emplace(token, static_cast<std::int64_t>(ids.size())).first->second);
-  }
-  return maps;
-}
-
 void add_heads(const ordered_json& document, report::Page& page) {
   if (!document.is_object()) return;
   page.scores = scores_table(document);
   page.sentences = sentences_of(document);
   const std::vector<probe::HeadReport> kernels = kernels_of(document);
-  if (!kernels.empty() && !page.maps.empty())
-    page.kernels = probe::kernel_maps(with_ids(page.maps.back()), kernels);
+  if (!kernels.empty() && !page.maps.empty()) page.kernels = probe::kernel_maps(page.maps.back(), kernels);
 }
 
 std::string test_text(const ordered_json& result) {

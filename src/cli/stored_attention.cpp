@@ -68,6 +68,7 @@ void read_tokens(const std::string& text, const fs::path& path, AttentionMaps& m
     document.at("task").get_to(maps.task);
     document.at("tokens").get_to(maps.tokens);
     maps.causal = document.value("causal", false);
+    for (const auto& tokens : maps.tokens) maps.ids.push_back(token_ids(tokens));
   } catch (const nlohmann::json::exception&) {
     throw DataError(path.string(), "is damaged: expected a JSON document with task and tokens");
   }

@@ -163,7 +163,7 @@ ExitCode train_run(const TrainFlags& flags) {
 
   const std::string run = recorder.folder().path().string();
   const nlohmann::ordered_json document = run_document(run, config, result, notes);
-  recorder.folder().write("result.json", document.dump(2) + "\n");
+  recorder.folder().write("result.json", document_text(document));
   recorder.folder().write("report.html", run_page(recorder.folder()));
   tell_ending(result, run);
   if (flags.json) {

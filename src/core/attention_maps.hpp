@@ -7,6 +7,10 @@
 
 namespace headtorch {
 
+/// What rounding does to weights: within this of 0..1, and rows within this of 1 (float16, bfloat16 and three
+/// decimals stay below; dropout does not).
+inline constexpr double kWeightTolerance = 1e-5, kRowSumTolerance = 0.01;
+
 /// The weights of one layer, before dropout. Rows are queries, columns are keys, both from 0.
 struct LayerWeights {
   std::int64_t samples = 0, heads = 0, queries = 0, keys = 0;
@@ -30,5 +34,8 @@ struct AttentionMaps {
   std::vector<std::int64_t> lengths;  ///< [samples], positions before the padding; empty: no padding
   std::vector<LayerWeights> layers;   ///< from the input upwards
 };
+
+/// Ids for tokens of which only the text is known: the position at which the same text first stands.
+std::vector<std::int64_t> token_ids(std::span<const std::string> tokens);
 
 }  // namespace headtorch

@@ -25,4 +25,8 @@ void catch_interrupts() {
 
 int interrupt_signal() { return static_cast<int>(received); }
 
+ExitCode exit_code_of(int signal) {
+  return signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted;
+}
+
 }  // namespace headtorch

@@ -1,23 +1,18 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "src/core/head_place.hpp"
 #include "src/probe/head_report.hpp"
 
 // What is lost when heads are removed or replaced (Michel et al. 2019, arXiv:1905.10650, 3; behaviour share
 // and controls: ours).
 
 namespace headtorch::probe {
-
-struct HeadPlace {
-  std::int64_t layer = 0, head = 0;
-  auto operator<=>(const HeadPlace&) const = default;
-};
 
 /// What each example gave, summed over its counted positions.
 struct ExampleResults {

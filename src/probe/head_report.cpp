@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "src/core/error.hpp"
+#include "src/core/head_place.hpp"
 
 namespace headtorch::probe {
 
@@ -19,7 +20,8 @@ const Score& HeadReport::score(std::string_view name) const {
 }
 
 std::string head_name(const HeadReport& head) {
-  return fmt::format("{}{}L{}H{}", head.stack, head.stack.empty() ? "" : " ", head.layer, head.head);
+  const std::string name = headtorch::head_name({head.layer, head.head});
+  return head.stack.empty() ? name : head.stack + " " + name;
 }
 
 std::string sentence(const HeadReport& head) {

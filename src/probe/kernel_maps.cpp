@@ -6,16 +6,9 @@
 #include <cmath>
 
 #include "src/core/error.hpp"
+#include "src/probe/recorded_input.hpp"
 
 namespace headtorch::probe {
-namespace {
-
-Sight sight_of(const AttentionMaps& maps, std::size_t sample, std::int64_t keys) {
-  return {maps.causal, maps.lengths.empty() ? keys : maps.lengths[sample]};
-}
-
-}  // namespace
-
 AttentionMaps kernel_maps(const AttentionMaps& maps, const std::vector<HeadReport>& heads) {
   AttentionMaps fitted = maps;
   for (LayerWeights& layer : fitted.layers) std::fill(layer.values.begin(), layer.values.end(), 0.0F);
@@ -29,7 +22,7 @@ AttentionMaps kernel_maps(const AttentionMaps& maps, const std::vector<HeadRepor
     LayerWeights& layer = fitted.layers[static_cast<std::size_t>(report.layer)];
     for (std::int64_t sample = 0; sample < layer.samples; ++sample) {
       const auto at = static_cast<std::size_t>(sample);
-      const Sight sight = sight_of(maps, at, layer.keys);
+      const Sight sight = sight_of(maps, at, {layer.heads, layer.queries, layer.keys});
       const std::span<const std::int64_t> ids = at < maps.ids.size()
                                                     ? std::span<const std::int64_t>(maps.ids[at])
                                                     : std::span<const std::int64_t>();
@@ -48,12 +41,14 @@ AttentionMaps kernel_maps(const AttentionMaps& maps, const std::vector<HeadRepor
 std::vector<double> strengths(const AttentionMaps& maps, std::int64_t layer, std::int64_t head,
                               const std::vector<double>& row_importance) {
   const LayerWeights& weights = maps.layers.at(static_cast<std::size_t>(layer));
+  const LayerShape shape{weights.heads, weights.queries, weights.keys};
   std::vector<double> found;
   for (std::int64_t sample = 0; sample < weights.samples; ++sample) {
-    const Sight sight = sight_of(maps, static_cast<std::size_t>(sample), weights.keys);
+    const Sight sight = sight_of(maps, static_cast<std::size_t>(sample), shape);
     const std::span<const float> cells = weights.head(sample, head);
+    const std::int64_t rows = shape.is_self() ? sight.length : shape.queries;
     double sum = 0.0, total = 0.0;
-    for (std::int64_t query = 0; query < std::min(weights.queries, sight.length); ++query) {
+    for (std::int64_t query = 0; query < rows; ++query) {
       const std::int64_t visible = std::min(sight.visible(query), weights.keys);
       if (visible < 2) continue;
       double kl = std::log(static_cast<double>(visible));

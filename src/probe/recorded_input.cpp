@@ -15,25 +15,10 @@
 namespace headtorch::probe {
 namespace {
 
-constexpr double kAboveOne = 1e-5;  // float32 softmax rounds up by at most a few 1e-7
-constexpr double kLeak = 1e-6;      // weight of a row on keys it may not see
-
-std::int64_t length_of(const AttentionMaps& maps, std::size_t sample, std::int64_t keys) {
-  return maps.lengths.empty() ? keys : maps.lengths[sample];
-}
+constexpr double kLeak = 1e-6;  // weight of a row on keys it may not see
 
 void expect(bool holds, const std::string& what) {
   if (!holds) throw ShapeError("heads", what);
-}
-
-template <typename Id>
-std::vector<std::int64_t> numbered(std::span<const Id> tokens) {
-  std::unordered_map<Id, std::int64_t> numbers;
-  std::vector<std::int64_t> ids;
-  for (const Id& token : tokens) {
-    ids.push_back(numbers.try_emplace(token, std::ssize(numbers)).first->second);
-  }
-  return ids;
 }
 
 bool is_end_token(std::string_view text) {
@@ -43,10 +28,15 @@ bool is_end_token(std::string_view text) {
 
 }  // namespace
 
+Sight sight_of(const AttentionMaps& maps, std::size_t sample, const LayerShape& shape) {
+  return {.causal = maps.causal && shape.is_self(),
+          .length = maps.lengths.empty() ? shape.keys : maps.lengths[sample]};
+}
+
 TokenPlaces::TokenPlaces(std::span<const std::int64_t> ids) {
-  const std::vector<std::int64_t> numbers = numbered(ids);
-  for (std::size_t position = 0; position < numbers.size(); ++position) {
-    const auto token = static_cast<std::size_t>(numbers[position]);
+  std::unordered_map<std::int64_t, std::size_t> numbers;
+  for (std::size_t position = 0; position < ids.size(); ++position) {
+    const std::size_t token = numbers.try_emplace(ids[position], numbers.size()).first->second;
     if (token == places_.size()) places_.emplace_back();
     token_.push_back(token);
     earlier_count_.push_back(places_[token].size());
@@ -95,7 +85,7 @@ std::vector<RecordedInput> recorded_inputs(const AttentionMaps& maps, const Laye
   std::vector<RecordedInput> inputs(static_cast<std::size_t>(maps.layers.front().samples));
   for (std::size_t sample = 0; sample < inputs.size(); ++sample) {
     RecordedInput& input = inputs[sample];
-    input.sight = {.causal = maps.causal && shape.is_self(), .length = length_of(maps, sample, shape.keys)};
+    input.sight = sight_of(maps, sample, shape);
     input.rows = shape.is_self() ? input.sight.length : shape.queries;
     if (!shape.is_self() || input.rows == 0) continue;
     const auto length = static_cast<std::size_t>(input.sight.length);
@@ -109,7 +99,7 @@ std::vector<RecordedInput> recorded_inputs(const AttentionMaps& maps, const Laye
     if (!maps.tokens.empty()) {
       enough(maps.tokens[sample].size());
       const std::span<const std::string> text = std::span(maps.tokens[sample]).first(length);
-      if (maps.ids.empty()) input.tokens = TokenPlaces(numbered(text));
+      if (maps.ids.empty()) input.tokens = TokenPlaces(token_ids(text));
       if (is_end_token(text.back())) input.end_token = input.sight.length - 1;
     }
   }
@@ -129,7 +119,7 @@ void check_weights(const AttentionMaps& maps, std::size_t layer, std::int64_t he
       const std::span<const float> row =
           all.subspan(static_cast<std::size_t>(query * weights.keys), static_cast<std::size_t>(weights.keys));
       for (std::size_t key = 0; key < row.size(); ++key) {
-        if (row[key] >= 0.0F && row[key] <= 1.0 + kAboveOne) continue;
+        if (row[key] >= 0.0F && row[key] <= 1.0 + kWeightTolerance) continue;
         refuse(fmt::format("the weight of key {} is {}, expected 0 to 1 (weights are taken before dropout)",
                            key, row[key]));
       }

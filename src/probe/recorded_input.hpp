@@ -18,6 +18,9 @@ struct LayerShape {
   bool operator==(const LayerShape&) const = default;
 };
 
+/// Which keys the queries of one input may look at; in cross-attention nothing is later than a query.
+Sight sight_of(const AttentionMaps& maps, std::size_t sample, const LayerShape& shape);
+
 /// Where an input's tokens stand. Equal tokens share one list.
 class TokenPlaces {
  public:
@@ -49,10 +52,6 @@ std::vector<LayerShape> checked_shapes(const AttentionMaps& maps);
 
 /// [samples]. Tokens without ids are compared by their text.
 std::vector<RecordedInput> recorded_inputs(const AttentionMaps& maps, const LayerShape& shape);
-
-/// Rows must sum to one within this: bfloat16 weights are off by up to 0.4 %, weights after dropout by far
-/// more.
-inline constexpr double kRowSumTolerance = 0.01;
 
 /// @throws ConfigError naming layer, head, input and place of a weight that is not finite or not within
 /// 0..1, of a row that does not sum to one (a row of zeros sees nothing and is allowed), or of a weight on a

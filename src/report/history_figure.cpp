@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "src/core/error.hpp"
+#include "src/core/head_place.hpp"
 #include "src/report/figures.hpp"
 #include "src/report/heatmap_style.hpp"
 #include "src/report/text.hpp"
@@ -46,7 +47,7 @@ Series loss_series(const History& history) {
 Series head_series(const HeadHistory& head, std::size_t place, bool many, const std::vector<double>& steps) {
   constexpr std::array kDashes = {Dash::kSolid, Dash::kLong, Dash::kShort, Dash::kDotted};
   return {
-      .label = fmt::format("L{}H{}", head.layer, head.head),
+      .label = head_name(HeadPlace{head.layer, head.head}),
       .x = steps,
       .y = head.values,
       .colour = series_colour(many ? place : static_cast<std::size_t>(head.head)),

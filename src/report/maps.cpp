@@ -38,7 +38,6 @@ const LayerWeights& select(const AttentionMaps& maps, const Selection& selection
 }
 
 HeadSummary summarise(std::span<const float> weights, std::int64_t queries, std::int64_t keys) {
-  constexpr double kTolerance = 1e-5;
   HeadSummary summary;
   double total = 0.0;
   std::int64_t rows = 0;
@@ -55,7 +54,7 @@ HeadSummary summarise(std::span<const float> weights, std::int64_t queries, std:
         continue;
       }
       summary.largest = std::max(summary.largest, w);
-      summary.outside += w < -kTolerance || w > 1.0 + kTolerance;
+      summary.outside += w < -kWeightTolerance || w > 1.0 + kWeightTolerance;
       row_entropy -= w > 0.0 ? w * std::log(w) : 0.0;
     }
     if (all_zero) {

@@ -86,7 +86,7 @@ ordered_json table_document(const std::optional<PageTable>& table) {
     ordered_json cells = ordered_json::array();
     for (const PageCell& cell : row.cells) cells.push_back(cell_document(cell));
     ordered_json head = nullptr;
-    if (row.head) head = {row.head->first, row.head->second};
+    if (row.head) head = {row.head->layer, row.head->head};
     rows.push_back({{"head", std::move(head)}, {"cells", std::move(cells)}});
   }
   return {
@@ -162,13 +162,13 @@ ordered_json document(const Page& contents) {
   page["title"] = contents.title;
   page["subtitle"] = contents.subtitle;
   page["palette"] = palette();
-  page["start"] = {{"layer", contents.start.head.first},
-                   {"head", contents.start.head.second},
+  page["start"] = {{"layer", contents.start.head.layer},
+                   {"head", contents.start.head.head},
                    {"sample", contents.start.sample},
                    {"scale", scale_name(contents.start.color_range)}};
   auto& sentences = page["sentences"] = ordered_json::array();
   for (const PageSentence& one : contents.sentences)
-    sentences.push_back({{"layer", one.head.first}, {"head", one.head.second}, {"text", one.text}});
+    sentences.push_back({{"layer", one.head.layer}, {"head", one.head.head}, {"text", one.text}});
   auto& findings = page["findings"] = ordered_json::array();
   for (const PageFinding& one : contents.findings)
     findings.push_back({{"cause", one.cause}, {"sign", one.sign}, {"remedy", one.remedy}});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/core/attention_maps.hpp"
+#include "src/core/head_place.hpp"
 #include "src/report/colour_map.hpp"
 
 namespace headtorch::report {
@@ -22,9 +23,6 @@ struct PageScore {
 };
 
 using PageCell = std::variant<std::string, double, PageScore>;
-
-/// Layer and head, from 0.
-using HeadPlace = std::pair<std::int64_t, std::int64_t>;
 
 struct PageRow {
   std::vector<PageCell> cells;

@@ -18,7 +18,6 @@ using nlohmann::ordered_json;
 
 constexpr int kLargestCode = 254;
 constexpr std::uint8_t kNoNumber = 255;
-constexpr double kTolerance = 1e-5;  // rounding of a softmax, not a range of its own
 
 std::int64_t blocks(std::int64_t size, std::int64_t block) { return (size + block - 1) / block; }
 
@@ -39,8 +38,8 @@ Range range_of(const LayerWeights& layer) {
   Range range;
   for (const float weight : layer.values) {
     if (!std::isfinite(weight)) continue;
-    if (weight < -kTolerance) range.low = std::min(range.low, double{weight});
-    if (weight > 1.0 + kTolerance) range.high = std::max(range.high, double{weight});
+    if (weight < -kWeightTolerance) range.low = std::min(range.low, double{weight});
+    if (weight > 1.0 + kWeightTolerance) range.high = std::max(range.high, double{weight});
   }
   return range;
 }

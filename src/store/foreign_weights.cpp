@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -21,9 +20,6 @@
 namespace headtorch::store {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr double kRowTolerance = 0.01;  // float16, bfloat16 and three decimals stay below; dropout does not
-constexpr double kRangeTolerance = 1e-5;
 
 /// Layers with the tokens that came in the same file.
 struct Found {
@@ -143,15 +139,6 @@ bool looks_back_only(const LayerWeights& layer) {
   return true;
 }
 
-/// Equal tokens share the position of the first; positions without tokens are all different.
-std::vector<std::int64_t> ids_of(const std::vector<std::string>& tokens) {
-  std::map<std::string, std::int64_t> first;
-  std::vector<std::int64_t> ids;
-  for (const std::string& token : tokens)
-    ids.push_back(first.emplace(token, static_cast<std::int64_t>(ids.size())).first->second);
-  return ids;
-}
-
 /// Positions of each sample up to the last that looks or is looked at: those after it, rows and columns of
 /// zeros in all heads, are padding. None when there is no padding, or queries are not keys.
 std::vector<std::int64_t> lengths_of(const AttentionMaps& maps) {
@@ -208,7 +195,7 @@ AttentionMaps read_foreign_weights(const fs::path& path, const fs::path& tokens_
       throw DataError(source.string(), fmt::format("has {} tokens, expected {}, one for each position",
                                                    tokens.size(), positions));
     }
-    maps.ids.push_back(ids_of(tokens));
+    maps.ids.push_back(token_ids(tokens));
   }
   maps.tokens = std::move(found.tokens);
   maps.causal = std::all_of(maps.layers.begin(), maps.layers.end(), looks_back_only);
@@ -228,13 +215,13 @@ std::optional<std::string> doubts_about(const AttentionMaps& maps) {
         all_zero = all_zero && weight == 0.0;
         all_finite = all_finite && std::isfinite(weight);
         not_finite += !std::isfinite(weight);
-        outside += weight < -kRangeTolerance || weight > 1.0 + kRangeTolerance;
+        outside += weight < -kWeightTolerance || weight > 1.0 + kWeightTolerance;
         sum += weight;
       }
       ++rows;
       weights += layer.keys;
       if (all_zero || !all_finite) continue;
-      wrong_rows += std::abs(sum - 1.0) > kRowTolerance;
+      wrong_rows += std::abs(sum - 1.0) > kRowSumTolerance;
       least = std::min(least, sum);
       most = std::max(most, sum);
     }

@@ -9,16 +9,9 @@ import pathlib
 import sys
 
 import numpy as np
+from make_attention import largest_difference, read, write
 
 OWN = pathlib.Path(__file__).with_name("head_scores.json")
-
-
-def read(t):
-    return np.array(t["data"], dtype=float).reshape(t["shape"])
-
-
-def write(a):
-    return {"shape": list(a.shape), "data": a.ravel().tolist()}
 
 
 def scores(a, tokens):
@@ -56,14 +49,6 @@ def rollout(s):
         mixed = layer.mean(0) + np.eye(4)
         total = mixed / mixed.sum(1, keepdims=True) @ total
     return {"attention": s["attention"], "rollout": write(total)}
-
-
-def largest_difference(ours, theirs):
-    if isinstance(ours, dict):
-        return max((largest_difference(v, theirs[k]) for k, v in ours.items() if k in theirs), default=0.0)
-    if isinstance(ours, list):
-        return max((largest_difference(a, b) for a, b in zip(ours, theirs, strict=True)), default=0.0)
-    return abs(ours - theirs) if isinstance(ours, (int, float)) else 0.0
 
 
 def main():

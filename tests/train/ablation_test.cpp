@@ -14,8 +14,6 @@
 namespace headtorch::train {
 namespace {
 
-using probe::HeadPlace;
-
 constexpr std::int64_t kSymbols = 10, kLength = 8, kWidth = 2 * kSymbols, kHeads = 2;
 constexpr double kScale = 3.0;
 

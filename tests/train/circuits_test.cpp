@@ -122,8 +122,8 @@ TEST(Composition, is_one_in_the_same_direction_and_zero_in_orthogonal_ones) {
   };
   const probe::Composition by_query = compose(1, 2, 3), by_key = compose(2, 1, 3),
                            by_value = compose(2, 3, 1);
-  EXPECT_EQ(by_query.lower, (probe::HeadPlace{0, 0}));
-  EXPECT_EQ(by_query.upper, (probe::HeadPlace{1, 0}));
+  EXPECT_EQ(by_query.lower, (HeadPlace{0, 0}));
+  EXPECT_EQ(by_query.upper, (HeadPlace{1, 0}));
   EXPECT_NEAR(by_query.query, 1.0, 1e-12);
   EXPECT_EQ(by_query.key, 0.0);
   EXPECT_EQ(by_query.value, 0.0);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/core/error.hpp"
+#include "src/core/head_place.hpp"
 #include "train/settings/embedded_presets.hpp"
 #include "train/settings/field.hpp"
 
@@ -55,7 +56,7 @@ void check_per_head(std::string_view name, const std::vector<double>& values, st
 void check_head_kernels(const models::ModelOptions& model) {
   std::set<std::pair<std::int64_t, std::int64_t>> seen;
   for (const nn::HeadKernelPlace& place : model.head_kernels) {
-    const std::string name = fmt::format("L{}H{}", place.layer, place.head);
+    const std::string name = head_name(HeadPlace{place.layer, place.head});
     if (place.layer >= model.n_layers || place.head >= model.n_heads) {
       throw ConfigError(
           "head_kernels",

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "src/core/error.hpp"
+#include "src/core/head_place.hpp"
 #include "train/settings/number.hpp"
 
 namespace headtorch::train {
@@ -92,7 +93,7 @@ nn::HeadKernelPlace parse_head_kernel(std::string_view text) {
 }
 
 std::string head_kernel_text(const nn::HeadKernelPlace& place) {
-  return fmt::format("L{}H{} {}", place.layer, place.head, kernel_text(place.kernel));
+  return head_name(HeadPlace{place.layer, place.head}) + " " + kernel_text(place.kernel);
 }
 
 }  // namespace headtorch::train
