@@ -27,6 +27,14 @@ constexpr const char* kTextSummary = "the next character of a text of your own, 
 
 }  // namespace
 
+std::string Task::source_token_text(std::int64_t) const {
+  throw DataError("task", fmt::format("{} has no source", shape().name));
+}
+
+std::vector<std::int64_t> Task::parse_source(std::string_view) const {
+  throw DataError("input", fmt::format("the task {} has no source, expected tokens alone", shape().name));
+}
+
 std::vector<TaskDescription> describe_tasks() {
   std::vector<TaskDescription> descriptions;
   for (const SymbolEntry& entry : kSymbolTasks) {

@@ -11,34 +11,77 @@ namespace headtorch::tasks {
 /// Label of a position that no loss and no accuracy counts.
 inline constexpr std::int64_t kNotCounted = -1;
 
-/// How a model must look at a task's tokens: a label for each position from the whole sequence, or the next
-/// token from those before it.
-enum class Reading { kWholeSequence, kLeftToRight };
+/// How a model must look at a task's tokens: a label for each position from the whole sequence; the next
+/// token from those before it; or a target written left to right beside a source that is seen whole.
+enum class Reading { kWholeSequence, kLeftToRight, kSourceToTarget };
+
+/// What is predicted at a counted position: one of n_classes labels, or a number.
+enum class Measure { kClasses, kReal };
 
 enum class Split { kTrain, kValidation, kTest };
+
+/// What a target may look at: batch first, row-major. Positions from an example's length on are padding and
+/// hold token 0.
+struct Source {
+  std::int64_t length = 0;            ///< positions; 0: the task has no source
+  std::vector<std::int64_t> tokens;   ///< [examples, length]
+  std::vector<std::int64_t> lengths;  ///< [examples], each 1 .. length
+  std::vector<float> features;        ///< [examples, length, n_features]
+};
 
 /// Tokens and labels of some examples, batch first, row-major [examples, length]. Tokens are in 0 ..
 /// n_symbols-1, labels in 0 .. n_classes-1 or kNotCounted.
 struct Batch {
   std::int64_t examples = 0, length = 0;
   std::vector<std::int64_t> tokens, labels;
+  std::vector<float> features;  ///< [examples, length, n_features], beside the tokens; empty without features
+  std::vector<float> values;    ///< Measure::kReal: [examples, length]; labels are then 0 or kNotCounted
+  Source source;
+};
+
+/// Positions that are the square patches of an image, row by row, behind `first` positions that are not.
+/// Their features are pixels in 0..1, row by row.
+struct ImageShape {
+  std::int64_t rows = 0, columns = 0;  ///< patches; 0: no image
+  std::int64_t patch = 0;              ///< side of a patch, pixels
+  std::int64_t first = 0;
+};
+
+struct SourceShape {
+  std::int64_t n_symbols = 0;
+  std::int64_t seq_len = 0;  ///< longest source; 0: none
+  std::int64_t n_features = 0;
+  ImageShape image;
 };
 
 /// What one task is, in numbers a model can be sized by.
 struct TaskShape {
   std::string name;
   Reading reading = Reading::kWholeSequence;
-  std::int64_t n_symbols = 0;  ///< size of the input vocabulary
-  std::int64_t n_classes = 0;  ///< size of the label vocabulary
-  std::int64_t seq_len = 0;    ///< tokens of an example
+  std::int64_t n_symbols = 0;   ///< size of the input vocabulary
+  std::int64_t n_classes = 0;   ///< size of the label vocabulary; 1 under Measure::kReal
+  std::int64_t seq_len = 0;     ///< tokens of an example (of its target)
+  std::int64_t n_features = 0;  ///< numbers beside each token
+  Measure measure = Measure::kClasses;
+  std::int64_t start = -1;  ///< token that every target begins with, before the first answer; -1: none
+  ImageShape image = {};
+  SourceShape source = {};
 };
+
+enum class DigitOrder { kReversed, kPlain };
+enum class Operation { kAdd, kSubtract, kMultiply, kDivide };
 
 /// Values of the `[task]` section.
 struct TaskOptions {
   std::string name;
   std::int64_t seq_len = 0;    ///< 0: the task's own default
   std::int64_t n_symbols = 0;  ///< 0: the task's own default; not for text
-  std::string file;            ///< text only
+  std::string file = {};       ///< text only
+  std::int64_t n_pairs = 0;    ///< recall, mqar: key-value pairs; select: symbols to copy. 0: the task's own
+  DigitOrder digit_order = DigitOrder::kReversed;  ///< of add's answers
+  Operation operation = Operation::kDivide;        ///< modular
+  /// Follows from the model's family: kSourceToTarget asks copy, reverse, sort and histogram for that form.
+  Reading reading = Reading::kWholeSequence;
 };
 
 /// A source of examples. Example i of a split is a function of (seed, split, i) alone; splits share no
@@ -57,6 +100,12 @@ class Task {
   /// Tokens of what a person typed: "3 1 4" for symbol tasks, characters for text.
   /// @throws DataError naming the unknown word or character (U+....) and what is known.
   virtual std::vector<std::int64_t> parse_tokens(std::string_view input) const = 0;
+  /// The same two for the source's vocabulary.  @throws DataError for tasks without a source.
+  virtual std::string source_token_text(std::int64_t token) const;
+  virtual std::vector<std::int64_t> parse_source(std::string_view input) const;
+  /// What the best possible predictor loses at each position of the batch (nats, or squared error under
+  /// Measure::kReal), 0 where it is not counted; empty: nothing.
+  virtual std::vector<double> best_losses(const Batch&) const { return {}; }
   /// One sentence when splits cannot be kept apart or a test repeats examples, else empty.
   virtual std::string overlap_note() const { return {}; }
   /// Test examples on which free-running accuracy is measured (0: not a measure for this task).
