@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "src/core/head_place.hpp"
+
 namespace headtorch {
 
 /// What rounding does to weights: within this of 0..1, and rows within this of 1 (float16, bfloat16 and three
@@ -15,6 +17,8 @@ inline constexpr double kWeightTolerance = 1e-5, kRowSumTolerance = 0.01;
 struct LayerWeights {
   std::int64_t samples = 0, heads = 0, queries = 0, keys = 0;
   std::vector<float> values;  ///< [samples, heads, queries, keys], row-major
+  Stack stack = Stack::kSelf;
+  std::int64_t layer = 0;  ///< within its stack
 
   /// One head's [queries, keys].
   std::span<const float> head(std::int64_t sample, std::int64_t index) const {
@@ -24,15 +28,31 @@ struct LayerWeights {
   }
 };
 
-/// The weights of every head of a model on a few inputs, at one moment of training.
-struct AttentionMaps {
-  std::string task;
-  std::int64_t step = 0;                         ///< optimizer steps taken
+/// What the positions of one sequence hold, for each sample.
+struct SequenceLabels {
   std::vector<std::vector<std::string>> tokens;  ///< [samples][position], as shown to people
   std::vector<std::vector<std::int64_t>> ids;    ///< [samples][position]: equal tokens have equal ids
-  bool causal = false;                           ///< no query sees a key after it
   std::vector<std::int64_t> lengths;  ///< [samples], positions before the padding; empty: no padding
-  std::vector<LayerWeights> layers;   ///< from the input upwards
+};
+
+/// The image that some positions are patches of: square ones, row by row, from position `first` on.
+struct PatchedImage {
+  std::int64_t rows = 0, columns = 0;  ///< patches; 0: no image
+  std::int64_t patch = 0;              ///< side of a patch, pixels
+  std::int64_t first = 0;
+  std::vector<std::vector<float>> pixels = {};  ///< [samples], row by row, 0 to 1
+};
+
+/// The weights of every head of a model on a few inputs, at one moment of training.
+struct AttentionMaps : SequenceLabels {
+  std::string task;
+  std::int64_t step = 0;     ///< optimizer steps taken
+  bool causal = false;       ///< Stack::kSelf: no query sees a key after it (a decoder never does)
+  std::int64_t window = -1;  ///< in self-attention no query sees a key further off; -1: no window
+  std::vector<std::int64_t> hidden = {};  ///< token ids that are never seen as keys of self-attention
+  SequenceLabels source = {};  ///< of an encoder's positions beside a decoder; the base is the decoder's then
+  PatchedImage image = {};     ///< of the source where there is one, else of the base
+  std::vector<LayerWeights> layers = {};  ///< from the input upwards: encoder, decoder, cross
 };
 
 /// Ids for tokens of which only the text is known: the position at which the same text first stands.

@@ -2,8 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace headtorch {
 
-std::string head_name(const HeadPlace& place) { return fmt::format("L{}H{}", place.layer, place.head); }
+std::string_view stack_name(Stack stack) {
+  constexpr std::array<std::string_view, 4> kNames{"self", "encoder", "decoder", "cross"};
+  return kNames[static_cast<std::size_t>(stack)];
+}
+
+std::string head_name(const HeadPlace& place) {
+  constexpr std::string_view kLetters = "LEDC";
+  return fmt::format("{}{}H{}", kLetters[static_cast<std::size_t>(place.stack)], place.layer, place.head);
+}
 
 }  // namespace headtorch

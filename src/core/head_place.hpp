@@ -3,16 +3,25 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace headtorch {
 
-/// One head of a model; both count from 0, layers from the input upwards.
+/// Which attention of a model: all of it (kSelf), or, in an encoder-decoder, that of the encoder, that of the
+/// decoder to itself, or that of the decoder (queries) to the encoder's output (keys).
+enum class Stack { kSelf, kEncoder, kDecoder, kCross };
+
+/// "self", "encoder", "decoder", "cross".
+std::string_view stack_name(Stack stack);
+
+/// One head of a model; layers and heads count from 0 within their stack, from the input upwards.
 struct HeadPlace {
   std::int64_t layer = 0, head = 0;
+  Stack stack = Stack::kSelf;
   auto operator<=>(const HeadPlace&) const = default;
 };
 
-/// "L0H1".
+/// "L0H1"; in an encoder-decoder "E0H1", "D0H1" or "C0H1".
 std::string head_name(const HeadPlace& place);
 
 }  // namespace headtorch
