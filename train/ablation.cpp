@@ -20,16 +20,17 @@ constexpr std::uint64_t kRandomStream = 0x616c6261;  // of orders drawn at rando
 /// How often an ablation passes over its examples, the greedy choice apart.
 std::int64_t passes(const models::ModelOptions& model) {
   constexpr std::int64_t kKinds = 4, kLooks = 4;  // of replacement; base and importance
-  const std::int64_t heads = model.n_layers * model.n_heads;
-  return kKinds * (heads + model.n_layers + 1) + kLooks + (1 + kRandomOrders) * heads;
+  const std::int64_t places = models::n_attention_places(model), heads = places * model.n_heads;
+  return kKinds * (heads + places + 1) + kLooks + (1 + kRandomOrders) * heads;
 }
 
 std::int64_t greedy_choices(std::int64_t heads) { return heads * (heads + 1) / 2; }
 
 std::vector<HeadPlace> heads_of(const models::ModelOptions& model) {
   std::vector<HeadPlace> places;
-  for (std::int64_t layer = 0; layer < model.n_layers; ++layer) {
-    for (std::int64_t head = 0; head < model.n_heads; ++head) places.push_back({layer, head});
+  for (std::int64_t place = 0; place < models::n_attention_places(model); ++place) {
+    const auto [stack, layer] = models::attention_place(model, place);
+    for (std::int64_t head = 0; head < model.n_heads; ++head) places.push_back({layer, head, stack});
   }
   return places;
 }
@@ -49,8 +50,9 @@ class Ablation {
 
   probe::AblationReport run(const std::vector<probe::HeadReport>& heads) {
     for (const probe::HeadReport& head : heads) {
-      model_.set_kernel({head.layer, head.head}, head.kernel.kernel);
-      with_kernel_.push_back({head.layer, head.head});
+      const HeadPlace place{head.layer, head.head, head.stack};
+      model_.set_kernel(place, head.kernel.kernel);
+      with_kernel_.push_back(place);
     }
     const std::int64_t n = std::ssize(places_);
     const bool is_greedy = n <= probe::kMostGreedyHeads;
@@ -66,12 +68,13 @@ class Ablation {
                               .importance = importance[i],
                               .entropy_normalised = model_.entropy_normalised()[i]});
     }
-    for (std::int64_t layer = 0; layer < config_.model.n_layers; ++layer) {
+    for (std::int64_t index = 0; index < models::n_attention_places(config_.model); ++index) {
+      const auto [stack, layer] = models::attention_place(config_.model, index);
       std::vector<HeadPlace> layers_heads;
       for (const HeadPlace& place : places_) {
-        if (place.layer == layer) layers_heads.push_back(place);
+        if (place.layer == layer && place.stack == stack) layers_heads.push_back(place);
       }
-      report.layers.push_back({layer, replace(layers_heads)});
+      report.layers.push_back({layer, replace(layers_heads), stack});
     }
     report.all = replace(places_);
     probe::compare_heads(report);

@@ -61,9 +61,7 @@ bool labels_are_tokens(const tasks::Task& task) {
 class Weights {
  public:
   Weights(const RunConfig& config, const tasks::Task& task, std::string_view bytes)
-      : options_(config.model), model_(config.model, sizes_for(task.shape())) {
-    from_safetensors(bytes, "model.safetensors", *model_);
-  }
+      : options_(config.model), model_(load_model(config, task, bytes)) {}
 
   torch::Tensor named(const std::string& name) const {
     return model_->named_parameters()[name].detach().to(torch::kDouble);

@@ -3,7 +3,9 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "src/core/error.hpp"
 #include "src/core/interrupt.hpp"
@@ -18,19 +20,31 @@ constexpr std::int64_t kTokensAtOnce = 8192;
 struct Counts {
   double loss = 0.0;
   std::int64_t positions = 0, right = 0, sequences_right = 0;
+  double values = 0.0, squares = 0.0;  // of what is to be predicted, Measure::kReal
+  double best = 0.0;
+  bool knows_best = false;
 };
 
-Counts count(models::MiniTransformer& model, const tasks::Batch& batch, torch::Device device) {
+Counts count(models::MiniTransformer& model, const tasks::Task& task, const tasks::Batch& batch,
+             torch::Device device) {
   const torch::NoGradGuard no_grad;
   const BatchTensors tensors = to_tensors(batch, device);
-  const torch::Tensor logits_BTC = model->forward(tensors.tokens_BT);
+  const torch::Tensor logits_BTC = model->forward(tensors.input);
   const torch::Tensor counted_BT = tensors.labels_BT != tasks::kNotCounted;
   const torch::Tensor right_BT = (logits_BTC.argmax(-1) == tensors.labels_BT) & counted_BT;
   Counts counts;
-  counts.loss = position_losses(logits_BTC, tensors.labels_BT).to(torch::kDouble).sum().item<double>();
+  counts.loss = position_losses(logits_BTC, tensors).to(torch::kDouble).sum().item<double>();
   counts.positions = counted_BT.sum().item<std::int64_t>();
   counts.right = right_BT.sum().item<std::int64_t>();
   counts.sequences_right = (right_BT == counted_BT).all(1).sum().item<std::int64_t>();
+  if (tensors.values_BT.defined()) {
+    const torch::Tensor values = tensors.values_BT.index({counted_BT}).to(torch::kDouble);
+    counts.values = values.sum().item<double>();
+    counts.squares = values.square().sum().item<double>();
+  }
+  const std::vector<double> best = task.best_losses(batch);
+  counts.knows_best = !best.empty();
+  counts.best = std::accumulate(best.begin(), best.end(), 0.0);
   return counts;
 }
 
@@ -47,7 +61,7 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
     for (std::int64_t chunk = share; chunk < chunks && interrupt_signal() == 0; chunk += replicas.size()) {
       const std::int64_t first = chunk * examples_at_once;
       counts[static_cast<std::size_t>(chunk)] =
-          count(model, task.batch(split, first, std::min(examples_at_once, n - first)), device);
+          count(model, task, task.batch(split, first, std::min(examples_at_once, n - first)), device);
     }
   });
   Counts total;
@@ -56,6 +70,10 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
     total.positions += part.positions;
     total.right += part.right;
     total.sequences_right += part.sequences_right;
+    total.values += part.values;
+    total.squares += part.squares;
+    total.best += part.best;
+    total.knows_best = total.knows_best || part.knows_best;
   }
   const auto share = [](std::int64_t part, std::int64_t of) {
     return of == 0 ? std::numeric_limits<double>::quiet_NaN()
@@ -66,6 +84,15 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
   evaluation.counted = total.positions;
   evaluation.loss = total.positions == 0 ? std::numeric_limits<double>::quiet_NaN()
                                          : total.loss / static_cast<double>(total.positions);
+  if (total.knows_best && total.positions > 0)
+    evaluation.best_loss = total.best / static_cast<double>(total.positions);
+  if (task.shape().measure == tasks::Measure::kReal) {
+    const auto positions = static_cast<double>(total.positions);
+    const double spread = total.squares - total.values * total.values / positions;
+    evaluation.rmse = std::sqrt(evaluation.loss);
+    evaluation.r2 = spread > 0.0 ? 1.0 - total.loss / spread : std::numeric_limits<double>::quiet_NaN();
+    return evaluation;
+  }
   evaluation.token_accuracy = share(total.right, total.positions);
   evaluation.sequence_accuracy = share(total.sequences_right, n);
   return evaluation;
@@ -75,22 +102,29 @@ double free_running_accuracy(models::MiniTransformer model, const tasks::Task& t
                              torch::Device device) {
   const EvaluationMode mode(model);
   const torch::NoGradGuard no_grad;
-  const BatchTensors tensors = to_tensors(task.batch(tasks::Split::kTest, 0, n), device);
-  const torch::Tensor counted_BT = tensors.labels_BT != tasks::kNotCounted;
-  const std::int64_t length = tensors.tokens_BT.size(1);
-  torch::Tensor read_BT = tensors.tokens_BT.clone();
-  torch::Tensor all_right_B = torch::ones({n}, counted_BT.options());
-  for (std::int64_t t = 0; t < length; ++t) {
-    if (!counted_BT.select(1, t).any().item<bool>()) continue;
-    const torch::Tensor answer_B = model->forward(read_BT.narrow(1, 0, t + 1)).select(1, t).argmax(-1);
-    const torch::Tensor counted_B = counted_BT.select(1, t);
-    all_right_B &= (answer_B == tensors.labels_BT.select(1, t)) | ~counted_B;
-    if (t + 1 < length) {
-      torch::Tensor next_B = read_BT.select(1, t + 1);
-      next_B.copy_(torch::where(counted_B, answer_B, next_B));
+  const std::int64_t at_once = std::max<std::int64_t>(kTokensAtOnce / task.shape().seq_len, 1);
+  double right = 0.0;
+  for (std::int64_t first = 0; first < n && interrupt_signal() == 0; first += at_once) {
+    const BatchTensors tensors =
+        to_tensors(task.batch(tasks::Split::kTest, first, std::min(at_once, n - first)), device);
+    const torch::Tensor counted_BT = tensors.labels_BT != tasks::kNotCounted;
+    const std::int64_t length = tensors.labels_BT.size(1);
+    torch::Tensor read_BT = tensors.input.target.tokens.clone();
+    torch::Tensor all_right_B = torch::ones({read_BT.size(0)}, counted_BT.options());
+    models::DecodingCache cache;
+    for (std::int64_t t = 0; t < length; ++t) {
+      const torch::Tensor answer_B =
+          model->decode(read_BT.narrow(1, t, 1), cache, tensors.input.source).select(1, 0).argmax(-1);
+      const torch::Tensor counted_B = counted_BT.select(1, t);
+      all_right_B &= (answer_B == tensors.labels_BT.select(1, t)) | ~counted_B;
+      if (t + 1 < length) {
+        torch::Tensor next_B = read_BT.select(1, t + 1);
+        next_B.copy_(torch::where(counted_B, answer_B, next_B));
+      }
     }
+    right += all_right_B.to(torch::kDouble).sum().item<double>();
   }
-  return all_right_B.to(torch::kDouble).mean().item<double>();
+  return right / static_cast<double>(n);
 }
 
 }  // namespace headtorch::train

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/probe/head_reader.hpp"
+#include "src/tasks/batch.hpp"
 #include "src/tasks/repeated_tokens.hpp"
 #include "train/checkpoint.hpp"
 #include "train/circuits.hpp"
@@ -39,9 +40,12 @@ class Study {
          .kernel_by_row = options.kernel_by_row});
     feed(tasks::Split::kValidation, study.n_fit, [&](const AttentionMaps& maps) { reader.fit(maps); });
     feed(tasks::Split::kTest, study.n_judge, [&](const AttentionMaps& maps) { reader.judge(maps); });
-    const auto repeated = tasks::repeated_tokens(task_.shape(), affordable(kRepeatedRows),
-                                                 static_cast<std::uint64_t>(config_.train.seed));
-    feed(repeated, [&](const AttentionMaps& maps) { reader.repeated(maps); });
+    if (task_.shape().n_features == 0 && task_.shape().source.seq_len == 0) {
+      const auto repeated = tasks::repeated_tokens(task_.shape(), affordable(kRepeatedRows),
+                                                   static_cast<std::uint64_t>(config_.train.seed));
+      if (!repeated.empty())
+        feed(tasks::unlabelled(repeated), [&](const AttentionMaps& maps) { reader.repeated(maps); });
+    }
     study.heads = reader.reports();
     study.circuits = read_circuits(config_, task_, bytes_);
     for (std::size_t i = 0; i < study.heads.size(); ++i) {
@@ -75,42 +79,40 @@ class Study {
       share.chance = 1.0 / std::sqrt(static_cast<double>(config_.model.n_heads));
       head.scores.push_back({"importance", share});
       const auto without =
-          interventions.measure(Replacement::kRemoved, {{head.layer, head.head}}, share.rows);
+          interventions.measure(Replacement::kRemoved, {{head.layer, head.head, head.stack}}, share.rows);
       head.scores.push_back({"ablation", probe::change(interventions.base(), without).loss});
     }
   }
 
   models::MiniTransformer load(const RunConfig& config) const {
-    models::MiniTransformer model(config.model, sizes_for(task_.shape()));
-    from_safetensors(bytes_, "model.safetensors", *model);
+    models::MiniTransformer model = load_model(config, task_, bytes_);
     check_finite(*model, "model.safetensors");
     return model;
   }
 
   std::int64_t weights_an_input() const {
-    return config_.model.n_heads * task_.shape().seq_len * task_.shape().seq_len;
+    const std::int64_t length = std::max(task_.shape().seq_len, task_.shape().source.seq_len);
+    return config_.model.n_heads * length * length;
   }
 
   /// `asked`, or as many as the time allows.
   std::int64_t affordable(std::int64_t asked) const {
-    const std::int64_t most = kWeightsInAll / (2 * config_.model.n_layers * weights_an_input());
+    const std::int64_t most = kWeightsInAll / (2 * models::n_attention_places(config_.model) * weights_an_input());
     return std::min(asked, std::max(most, kFewestExamples));
   }
 
   template <typename Take>
-  void feed(const std::vector<std::vector<std::int64_t>>& inputs, const Take& take) const {
-    const auto at_once =
-        static_cast<std::size_t>(std::max<std::int64_t>(kWeightsAtOnce / weights_an_input(), 1));
-    for (std::size_t first = 0; first < inputs.size(); first += at_once) {
-      const auto begin = inputs.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto count = static_cast<std::ptrdiff_t>(std::min(at_once, inputs.size() - first));
-      take(record(model_, task_, {begin, begin + count}, step_, torch::kCPU));
+  void feed(const tasks::Batch& inputs, const Take& take) const {
+    const std::int64_t at_once = std::max<std::int64_t>(kWeightsAtOnce / weights_an_input(), 1);
+    for (std::int64_t first = 0; first < inputs.examples; first += at_once) {
+      const std::int64_t count = std::min(at_once, inputs.examples - first);
+      take(record(model_, task_, tasks::slice(inputs, first, count), step_, torch::kCPU));
     }
   }
 
   template <typename Take>
   void feed(tasks::Split split, std::int64_t n, const Take& take) const {
-    feed(inputs_of(task_.batch(split, 0, n)), take);
+    feed(task_.batch(split, 0, n), take);
   }
 
   const RunConfig& config_;
@@ -131,7 +133,7 @@ RunConfig with_nearest_kernels(const RunConfig& config, const std::vector<probe:
   RunConfig replaced = config;
   replaced.model.head_kernels.clear();
   for (const probe::HeadReport& head : heads) {
-    replaced.model.head_kernels.push_back({head.layer, head.head, head.kernel.kernel});
+    replaced.model.head_kernels.push_back({head.layer, head.head, head.kernel.kernel, head.stack});
   }
   return replaced;
 }

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "src/attention/fixed_kernels.hpp"
-#include "src/attention/masks.hpp"
 #include "src/core/error.hpp"
 #include "src/core/interrupt.hpp"
 #include "train/batch.hpp"
@@ -41,11 +40,15 @@ void copy_to(std::vector<T>& values, std::int64_t first, const torch::Tensor& pa
   std::copy_n(flat.data_ptr<T>(), flat.numel(), values.begin() + first);
 }
 
-/// Sum over examples and rows of H / ln(visible keys), a value a head.
-torch::Tensor entropy_sums(const torch::Tensor& pattern_BHTT, const torch::Tensor& visible_T) {
-  const torch::Tensor a = pattern_BHTT.to(torch::kDouble);
+/// Sum over examples and rows with at least 2 visible keys of H / ln(visible keys), a value a head, and the number of
+/// those rows.
+std::pair<torch::Tensor, double> entropy_sums(const torch::Tensor& pattern_BHTS, const torch::Tensor& visible) {
+  const torch::Tensor a = pattern_BHTS.to(torch::kDouble);
   const torch::Tensor entropy_BHT = -torch::xlogy(a, a).sum(-1);
-  return (entropy_BHT / visible_T.log()).masked_fill(visible_T < 2.0, 0.0).sum(torch::IntArrayRef({0, 2}));
+  const torch::Tensor keys_BHT = visible.expand(pattern_BHTS.sizes()).sum(-1).to(torch::kDouble);
+  const torch::Tensor counts_BHT = keys_BHT >= 2.0;
+  return {(entropy_BHT / keys_BHT.log()).masked_fill(~counts_BHT, 0.0).sum(torch::IntArrayRef({0, 2})),
+          counts_BHT.select(1, 0).sum().item<double>()};
 }
 
 }  // namespace
@@ -54,30 +57,37 @@ struct Interventions::State {
   State(const RunConfig& config, const tasks::Task& of, std::string_view bytes, std::int64_t examples)
       : task(of),
         n(std::min(examples, of.size(tasks::Split::kTest))),
-        model(config.model, sizes_for(of.shape())),
+        model(load_model(config, of, bytes)),
         replicas(std::min<std::int64_t>(usable_cores(), 8)) {
-    from_safetensors(bytes, "model.safetensors", *model);
     check_finite(*model, "model.safetensors");
     model->eval();
     for (const torch::Tensor& parameter : model->parameters()) parameter.set_requires_grad(false);
-    const std::int64_t length = of.shape().seq_len;
-    if (config.model.family == models::Family::kCausal) visible_TT = attention::causal_mask(length, length);
     look();
   }
 
-  std::int64_t n_layers() const { return model->options().n_layers; }
+  std::int64_t n_places() const { return models::n_attention_places(model->options()); }
   std::int64_t n_heads() const { return model->options().n_heads; }
 
   void check(const HeadPlace& place) const {
-    if (place.layer >= 0 && place.layer < n_layers() && place.head >= 0 && place.head < n_heads()) return;
-    throw ConfigError("ablate", fmt::format("{} is not in the model, expected L0H0 to {}", head_name(place),
-                                            head_name(HeadPlace{n_layers() - 1, n_heads() - 1})));
+    const auto at = [&](std::int64_t index, std::int64_t head) {
+      const models::AttentionPlace of = models::attention_place(model->options(), index);
+      return HeadPlace{of.layer, head, of.stack};
+    };
+    for (std::int64_t index = 0; index < n_places(); ++index) {
+      if (place == at(index, place.head) && place.head >= 0 && place.head < n_heads()) return;
+    }
+    throw ConfigError("ablate", fmt::format("{} is not in the model, expected {} to {}", head_name(place),
+                                            head_name(at(0, 0)), head_name(at(n_places() - 1, n_heads() - 1))));
+  }
+
+  std::int64_t index_of(const HeadPlace& place) const {
+    return models::place_index(model->options(), place.stack, place.layer);
   }
 
   /// Calls work(share, first, count) for chunks of the first `examples`; a share's chunks come in order.
   template <typename Work>
   void in_chunks(std::int64_t examples, const Work& work) const {
-    const std::int64_t length = task.shape().seq_len;
+    const std::int64_t length = std::max(task.shape().seq_len, task.shape().source.seq_len);
     const std::int64_t at_once = std::max<std::int64_t>(
         std::min(kTokensAtOnce / length, kWeightsAtOnce / (n_heads() * length * length)), 1);
     const std::int64_t chunks = (examples + at_once - 1) / at_once;
@@ -91,25 +101,24 @@ struct Interventions::State {
   }
 
   void fill(ExampleResults& results, std::int64_t first, const torch::Tensor& logits_BTC,
-            const torch::Tensor& labels_BT) const {
+            const BatchTensors& batch) const {
+    const torch::Tensor& labels_BT = batch.labels_BT;
     const torch::Tensor counted_BT = labels_BT != tasks::kNotCounted;
-    copy_to(results.loss, first, position_losses(logits_BTC, labels_BT).to(torch::kDouble).sum(1));
+    copy_to(results.loss, first, position_losses(logits_BTC, batch).to(torch::kDouble).sum(1));
     copy_to(results.counted, first, counted_BT.sum(1));
     copy_to(results.right, first, ((logits_BTC.argmax(-1) == labels_BT) & counted_BT).sum(1));
   }
 
   /// One pass over the model as it is, for what replacements need.
   void look() {
-    const auto layers = static_cast<std::size_t>(n_layers());
-    const std::int64_t length = task.shape().seq_len;
-    const torch::Tensor visible_T = visible_TT.defined()
-                                        ? visible_TT.sum(-1).to(torch::kDouble)
-                                        : torch::full({length}, static_cast<double>(length), torch::kDouble);
+    const auto layers = static_cast<std::size_t>(n_places());
     struct Sums {
       std::vector<torch::Tensor> heads_HTE, entropy_H;
+      std::vector<double> rows;
     };
     std::vector<Sums> sums(static_cast<std::size_t>(replicas.size()),
-                           {std::vector<torch::Tensor>(layers), std::vector<torch::Tensor>(layers)});
+                           {std::vector<torch::Tensor>(layers), std::vector<torch::Tensor>(layers),
+                            std::vector<double>(layers)});
     const auto add = [](torch::Tensor& sum, const torch::Tensor& part) {
       sum = sum.defined() ? sum + part : part;
     };
@@ -123,14 +132,20 @@ struct Interventions::State {
         add(mine.heads_HTE[static_cast<std::size_t>(layer)], heads_BHTE.to(torch::kDouble).sum(0));
         return heads_BHTE;
       };
-      fill(base, first, forward(batch, probe), batch.labels_BT);
-      for (std::size_t layer = 0; layer < layers; ++layer)
-        add(mine.entropy_H[layer], entropy_sums(probe.patterns[layer], visible_T));
+      fill(base, first, forward(batch, probe), batch);
+      models::MiniTransformer shared = model;
+      for (std::size_t layer = 0; layer < layers; ++layer) {
+        const auto [sum_H, counted] = entropy_sums(
+            probe.patterns[layer], shared->visible(batch.input, static_cast<std::int64_t>(layer)));
+        add(mine.entropy_H[layer], sum_H);
+        mine.rows[layer] += counted;
+      }
     });
-    const double rows = static_cast<double>(n) * (visible_T >= 2.0).sum().item<double>();
     for (std::size_t layer = 0; layer < layers; ++layer) {
       torch::Tensor heads_HTE, entropy_H;
+      double rows = 0.0;
       for (const Sums& share : sums) {
+        rows += share.rows[layer];
         if (!share.heads_HTE[layer].defined()) continue;
         add(heads_HTE, share.heads_HTE[layer]);
         add(entropy_H, share.entropy_H[layer]);
@@ -145,7 +160,7 @@ struct Interventions::State {
     nn::Context context;
     context.probe = &probe;
     models::MiniTransformer shared = model;
-    return shared->forward(batch.tokens_BT, context);
+    return shared->forward(batch.input, context);
   }
 
   HeadKernel kernel_for(Replacement replacement, const HeadPlace& place) const {
@@ -154,26 +169,32 @@ struct Interventions::State {
 
   /// What a pass is told so that the heads are replaced in it.
   nn::HeadProbe probe_for(Replacement replacement, const std::vector<HeadPlace>& heads,
-                          const torch::Tensor& tokens_BT) const {
+                          const models::ModelInput& input) const {
     nn::HeadProbe probe;
     probe.keep = nn::Keep::kOutput;
     if (replacement == Replacement::kRemoved) {
-      probe.gates_LH = torch::ones({n_layers(), n_heads()});
-      for (const HeadPlace& place : heads) probe.gates_LH[place.layer][place.head] = 0.0;
+      probe.gates_LH = torch::ones({n_places(), n_heads()});
+      for (const HeadPlace& place : heads) probe.gates_LH[index_of(place)][place.head] = 0.0;
       return probe;
     }
-    const auto edit = [this, replacement, heads, tokens_BT](std::int64_t layer, const torch::Tensor& given) {
+    const auto edit = [this, replacement, heads, input](std::int64_t layer, const torch::Tensor& given) {
       torch::Tensor edited = given;
       for (const HeadPlace& place : heads) {
-        if (place.layer != layer) continue;
+        if (index_of(place) != layer) continue;
         if (edited.is_same(given)) edited = given.clone();
         torch::Tensor head = edited.select(1, place.head);
         if (replacement == Replacement::kMean) {
           head.copy_(mean_HTE[static_cast<std::size_t>(layer)][place.head].expand_as(head));
         } else {
-          const std::int64_t length = given.size(-1);
-          head.copy_(attention::head_kernel_weights(kernel_for(replacement, place),
-                                                    {visible_TT, tokens_BT, length, length}, given.options())
+          models::MiniTransformer shared = model;
+          const torch::Tensor visible = shared->visible(input, layer);
+          const torch::Tensor tokens_BS =
+              place.stack == Stack::kEncoder || place.stack == Stack::kCross ? input.source.tokens
+                                                                             : input.target.tokens;
+          head.copy_(attention::head_kernel_weights(
+                         kernel_for(replacement, place),
+                         {visible.dim() > 2 ? visible.squeeze(1) : visible, tokens_BS, given.size(-2), given.size(-1)},
+                         given.options())
                          .expand_as(head));
         }
       }
@@ -187,7 +208,6 @@ struct Interventions::State {
   std::int64_t n;
   models::MiniTransformer model;
   mutable Replicas replicas;
-  torch::Tensor visible_TT;  ///< undefined: every key
   ExampleResults base;
   std::vector<double> entropy;
   std::vector<torch::Tensor> mean_HTE;  ///< a layer each
@@ -218,21 +238,21 @@ ExampleResults Interventions::measure(Replacement replacement, const std::vector
   for (const HeadPlace& place : heads) {
     state_->check(place);
     if (replacement == Replacement::kKernel && !state_->kernels.contains(place))
-      throw ConfigError("ablate", fmt::format("no kernel for L{}H{}, expected one", place.layer, place.head));
+      throw ConfigError("ablate", fmt::format("no kernel for {}, expected one", head_name(place)));
   }
   const std::int64_t examples = std::min(n, state_->n);
   ExampleResults results = empty_results(examples);
   state_->in_chunks(examples, [&](std::int64_t, std::int64_t first, std::int64_t count) {
     const torch::NoGradGuard no_grad;
     const BatchTensors batch = to_tensors(state_->task.batch(tasks::Split::kTest, first, count), torch::kCPU);
-    nn::HeadProbe probe = state_->probe_for(replacement, heads, batch.tokens_BT);
-    state_->fill(results, first, state_->forward(batch, probe), batch.labels_BT);
+    nn::HeadProbe probe = state_->probe_for(replacement, heads, batch.input);
+    state_->fill(results, first, state_->forward(batch, probe), batch);
   });
   return results;
 }
 
 std::vector<double> Interventions::importance() const {
-  const std::int64_t layers = state_->n_layers(), heads = state_->n_heads();
+  const std::int64_t layers = state_->n_places(), heads = state_->n_heads();
   std::vector<torch::Tensor> sums_LH(static_cast<std::size_t>(state_->replicas.size()),
                                      torch::zeros({layers, heads}, torch::kDouble));
   state_->in_chunks(state_->n, [&](std::int64_t share, std::int64_t first, std::int64_t count) {
@@ -245,7 +265,7 @@ std::vector<double> Interventions::importance() const {
     probe.edit_heads = [&](std::int64_t layer, const torch::Tensor& heads_BHTE) {
       return heads_BHTE * gates_LBH[layer].view({count, heads, 1, 1});
     };
-    const torch::Tensor loss_BT = position_losses(state_->forward(batch, probe), batch.labels_BT);
+    const torch::Tensor loss_BT = position_losses(state_->forward(batch, probe), batch);
     const torch::Tensor counted_B = (batch.labels_BT != tasks::kNotCounted).sum(1).clamp_min(1);
     const torch::Tensor gradient_LBH =
         torch::autograd::grad({(loss_BT.sum(1) / counted_B).sum()}, {gates_LBH})[0];

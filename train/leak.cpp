@@ -206,8 +206,7 @@ LeakReport probe_leaks(models::MiniTransformer model, const torch::Tensor& token
 
 LeakReport find_leaks(const RunConfig& config, const tasks::Task& task, std::string_view model,
                       LeakDepth depth) {
-  models::MiniTransformer trained(config.model, sizes_for(task.shape()));
-  from_safetensors(model, "model.safetensors", *trained);
+  models::MiniTransformer trained = load_model(config, task, model);
   const std::int64_t examples = std::min(kExamples, task.size(tasks::Split::kValidation));
   const BatchTensors batch = to_tensors(task.batch(tasks::Split::kValidation, 0, examples), torch::kCPU);
   return probe_leaks(trained, batch.tokens_BT, task.shape().n_symbols, depth);

@@ -8,43 +8,108 @@
 #include <cstring>
 
 #include "src/core/error.hpp"
+#include "src/tasks/batch.hpp"
+#include "train/batch.hpp"
 #include "train/checkpoint.hpp"
+#include "train/evaluation_mode.hpp"
 
 namespace headtorch::train {
+namespace {
 
-models::ModelSizes sizes_for(const tasks::TaskShape& shape) {
-  return {shape.n_symbols, shape.n_classes, shape.seq_len};
+/// Fills what people see of tokens [samples, length].
+template <typename TextOf>
+void label(SequenceLabels& labels, const std::vector<std::int64_t>& tokens, std::int64_t length,
+           const TextOf& text_of) {
+  for (auto row = tokens.begin(); row != tokens.end(); row += length) {
+    labels.ids.emplace_back(row, row + length);
+    std::vector<std::string>& texts = labels.tokens.emplace_back();
+    for (const std::int64_t token : labels.ids.back()) texts.push_back(text_of(token));
+  }
 }
 
-AttentionMaps record(models::MiniTransformer model, const tasks::Task& task,
-                     const std::vector<std::vector<std::int64_t>>& inputs, std::int64_t step,
-                     torch::Device device) {
+/// The pixels of patches, row by row.
+PatchedImage image_of(const tasks::ImageShape& shape, const std::vector<float>& features, std::int64_t samples) {
+  PatchedImage image{shape.rows, shape.columns, shape.patch, shape.first, {}};
+  const std::int64_t side = shape.patch, width = shape.columns * side, pixels = side * side;
+  if (shape.rows == 0) return image;
+  const std::int64_t positions = std::ssize(features) / (samples * pixels);
+  for (std::int64_t sample = 0; sample < samples; ++sample) {
+    std::vector<float>& drawn = image.pixels.emplace_back(static_cast<std::size_t>(shape.rows * side * width));
+    for (std::int64_t patch = 0; patch < shape.rows * shape.columns; ++patch) {
+      for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
+        const std::int64_t y = patch / shape.columns * side + pixel / side;
+        const std::int64_t x = patch % shape.columns * side + pixel % side;
+        const std::int64_t from = ((sample * positions + shape.first + patch) * pixels) + pixel;
+        drawn[static_cast<std::size_t>(y * width + x)] = features[static_cast<std::size_t>(from)];
+      }
+    }
+  }
+  return image;
+}
+
+}  // namespace
+
+models::ModelSizes sizes_for(const tasks::TaskShape& shape) {
+  return {shape.n_symbols,
+          shape.n_classes,
+          shape.seq_len,
+          shape.n_features,
+          {shape.source.n_symbols, shape.source.seq_len, shape.source.n_features},
+          {}};
+}
+
+models::ModelSizes sizes_for(const RunConfig& config, const tasks::Task& task) {
+  models::ModelSizes sizes = sizes_for(task.shape());
+  if (!config.hide_token.empty()) {
+    sizes.hidden_tokens = task.shape().source.seq_len > 0 ? task.parse_source(config.hide_token)
+                                                          : task.parse_tokens(config.hide_token);
+  }
+  return sizes;
+}
+
+models::MiniTransformer load_model(const RunConfig& config, const tasks::Task& task, std::string_view bytes) {
+  models::MiniTransformer model(config.model, sizes_for(config, task));
+  from_safetensors(bytes, "model.safetensors", *model);
+  return model;
+}
+
+AttentionMaps record(models::MiniTransformer model, const tasks::Task& task, const tasks::Batch& inputs,
+                     std::int64_t step, torch::Device device) {
+  const models::ModelOptions& options = model->options();
   AttentionMaps maps;
   maps.task = task.shape().name;
   maps.step = step;
-  maps.causal = model->options().family == models::Family::kCausal;
-  maps.ids = inputs;
-  std::vector<std::int64_t> flat;
-  for (const auto& input : inputs) {
-    flat.insert(flat.end(), input.begin(), input.end());
-    std::vector<std::string>& texts = maps.tokens.emplace_back();
-    for (const std::int64_t token : input) texts.push_back(task.token_text(token));
+  maps.causal = options.family == models::Family::kCausal;
+  maps.window = options.window > 0 ? options.window : -1;
+  maps.hidden = model->sizes().hidden_tokens;
+  label(maps, inputs.tokens, inputs.length, [&](std::int64_t token) { return task.token_text(token); });
+  const tasks::Source& source = inputs.source;
+  if (source.length > 0) {
+    label(maps.source, source.tokens, source.length,
+          [&](std::int64_t token) { return task.source_token_text(token); });
+    if (std::any_of(source.lengths.begin(), source.lengths.end(), [&](auto n) { return n < source.length; }))
+      maps.source.lengths = source.lengths;
+    maps.image = image_of(task.shape().source.image, source.features, inputs.examples);
+  } else {
+    maps.image = image_of(task.shape().image, inputs.features, inputs.examples);
   }
-  const auto samples = static_cast<std::int64_t>(inputs.size());
-  const torch::Tensor tokens_BT = torch::tensor(flat, torch::kLong).view({samples, -1}).to(device);
 
   const torch::NoGradGuard no_grad;
-  const bool was_training = model->is_training();
-  model->eval();
+  const EvaluationMode mode(model);
   nn::HeadProbe probe;
   nn::Context context;
   context.probe = &probe;
-  model->forward(tokens_BT, context);
-  model->train(was_training);
-  for (const torch::Tensor& pattern : probe.patterns) {
-    const torch::Tensor values_BHTS = pattern.to(torch::kCPU, torch::kFloat32).contiguous();
+  model->forward(to_tensors(inputs, device).input, context);
+  for (std::size_t place = 0; place < probe.patterns.size(); ++place) {
+    const torch::Tensor values_BHTS = probe.patterns[place].to(torch::kCPU, torch::kFloat32).contiguous();
+    const models::AttentionPlace at = models::attention_place(options, static_cast<std::int64_t>(place));
     LayerWeights& layer = maps.layers.emplace_back();
-    layer = {values_BHTS.size(0), values_BHTS.size(1), values_BHTS.size(2), values_BHTS.size(3), {}};
+    layer = {.samples = values_BHTS.size(0),
+             .heads = values_BHTS.size(1),
+             .queries = values_BHTS.size(2),
+             .keys = values_BHTS.size(3),
+             .stack = at.stack,
+             .layer = at.layer};
     layer.values.assign(values_BHTS.data_ptr<float>(), values_BHTS.data_ptr<float>() + values_BHTS.numel());
   }
   return maps;
@@ -79,36 +144,47 @@ Sharpness sharpness(const AttentionMaps& maps) {
 }
 
 AttentionMaps record_attention(const RunConfig& config, const tasks::Task& task, std::string_view model,
-                               const std::vector<std::vector<std::int64_t>>& inputs, std::int64_t step) {
+                               const tasks::Batch& inputs, std::int64_t step) {
   const tasks::TaskShape& shape = task.shape();
-  if (inputs.empty() || inputs.front().empty())
-    throw DataError("input", "is empty, expected at least one token");
-  for (const auto& input : inputs) {
-    if (static_cast<std::int64_t>(input.size()) > shape.seq_len) {
-      throw DataError("input",
-                      fmt::format("has {} tokens, the model reads at most {}", input.size(), shape.seq_len));
-    }
-    if (input.size() != inputs.front().size()) {
-      throw DataError("input", fmt::format("inputs of {} and {} tokens, expected one length",
-                                           inputs.front().size(), input.size()));
-    }
-  }
-  models::MiniTransformer trained(config.model, sizes_for(shape));
-  from_safetensors(model, "model.safetensors", *trained);
-  return record(trained, task, inputs, step, torch::kCPU);
+  const auto check = [](std::int64_t length, std::int64_t most) {
+    if (length > most)
+      throw DataError("input", fmt::format("has {} tokens, the model reads at most {}", length, most));
+  };
+  check(inputs.length, shape.seq_len);
+  check(inputs.source.length, shape.source.seq_len);
+  return record(load_model(config, task, model), task, inputs, step, torch::kCPU);
 }
 
-std::vector<std::vector<std::int64_t>> default_inputs(const tasks::Task& task, std::int64_t n) {
-  return inputs_of(
-      task.batch(tasks::Split::kValidation, 0, std::min(n, task.size(tasks::Split::kValidation))));
+tasks::Batch default_inputs(const tasks::Task& task, std::int64_t n) {
+  return task.batch(tasks::Split::kValidation, 0, std::min(n, task.size(tasks::Split::kValidation)));
 }
 
-std::vector<std::vector<std::int64_t>> inputs_of(const tasks::Batch& batch) {
-  std::vector<std::vector<std::int64_t>> inputs;
-  for (auto row = batch.tokens.begin(); row != batch.tokens.end(); row += batch.length) {
-    inputs.emplace_back(row, row + batch.length);
+tasks::Batch typed_input(const RunConfig& config, const tasks::Task& task, std::string_view model,
+                         std::string_view text) {
+  const tasks::TaskShape& shape = task.shape();
+  if (shape.n_features > 0 || shape.source.n_features > 0) {
+    throw DataError("input", fmt::format("{} reads numbers beside tokens, which cannot be typed: expected --sample",
+                                         shape.name));
   }
-  return inputs;
+  if (shape.source.seq_len == 0) return tasks::unlabelled({task.parse_tokens(text)});
+  const std::vector<std::int64_t> source = task.parse_source(text);
+  if (source.empty() || std::ssize(source) > shape.source.seq_len) {
+    throw DataError("input", fmt::format("has {} tokens, the model reads 1 to {}", source.size(),
+                                         shape.source.seq_len));
+  }
+  models::MiniTransformer trained = load_model(config, task, model);
+  trained->eval();
+  const torch::NoGradGuard no_grad;
+  std::vector<std::int64_t> target = {shape.start};
+  const models::Sequence from{torch::tensor(source, torch::kLong).unsqueeze(0)};
+  models::DecodingCache cache;
+  while (std::ssize(target) < shape.seq_len) {
+    const torch::Tensor last_BT = torch::tensor({target.back()}, torch::kLong).unsqueeze(0);
+    target.push_back(trained->decode(last_BT, cache, from).select(1, 0).argmax(-1).item<std::int64_t>());
+  }
+  tasks::Batch batch = tasks::unlabelled({target});
+  batch.source = {std::ssize(source), source, {std::ssize(source)}, {}};
+  return batch;
 }
 
 }  // namespace headtorch::train

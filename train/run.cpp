@@ -21,6 +21,7 @@
 #include "train/evaluate.hpp"
 #include "train/head_study.hpp"
 #include "train/memory.hpp"
+#include "train/precision.hpp"
 #include "train/record.hpp"
 #include "train/replicas.hpp"
 #include "train/schedule.hpp"
@@ -42,7 +43,8 @@ models::MiniTransformer build_model(const RunConfig& config, const tasks::Task& 
   static std::mutex generator;
   const std::lock_guard lock(generator);
   torch::manual_seed(static_cast<std::uint64_t>(config.train.seed));
-  return models::MiniTransformer(config.model, sizes_for(task.shape()));
+  return models::MiniTransformer(config.model, sizes_for(config, task),
+                                 config.train.recompute ? nn::Activations::kRecomputed : nn::Activations::kKept);
 }
 
 bool all_finite(const AttentionMaps& maps) {
@@ -62,11 +64,13 @@ class Run {
         observer_(observer),
         device_(choose_device(options_.device)),
         model_(build_model(config, task)),
+        loss_scale_(options_.precision),
         optimizer_(move_to_device(),
                    AdamWOptions{.beta2 = options_.beta2, .weight_decay = options_.weight_decay}),
         replicas_(device_.is_cpu() ? choose_threads(options_, optimizer_.gradient().numel(),
                                                     options_.batch * task.shape().seq_len)
                                    : 1) {
+    check_precision(options_.precision, device_);
     for (std::int64_t share = 0; share < replicas_.size(); ++share)
       gradients_.push_back(optimizer_.new_gradient());
     inputs_ = default_inputs(task_, samples_to_record());
@@ -78,9 +82,7 @@ class Run {
     result.threads = replicas_.size();
     result.device = device_.is_cpu() ? "cpu" : "cuda";
     model_->train();
-    const bool writes_weights = options_.entropy_weight > 0.0;
-    result.attention_path =
-        !writes_weights && model_->encoder()->layer(0).attention()->is_fused() ? "fused" : "explicit";
+    result.attention_path = attention_path();
     start_ = Clock::now();
 
     std::int64_t clipped = 0, in_a_row = 0;
@@ -97,6 +99,7 @@ class Run {
       metrics.loss = loss.value_or(std::numeric_limits<double>::quiet_NaN());
       metrics.grad_norm = std::numeric_limits<double>::quiet_NaN();
       if (loss && std::isfinite(*loss)) metrics.grad_norm = optimizer_.step(metrics.lr, options_.clip);
+      if (loss) loss_scale_.update(std::isfinite(*loss) && std::isfinite(metrics.grad_norm));
       metrics.non_finite = loss.has_value() && !(std::isfinite(*loss) && std::isfinite(metrics.grad_norm));
       metrics.clipped = !metrics.non_finite && options_.clip > 0.0 && metrics.grad_norm > options_.clip;
 
@@ -115,6 +118,12 @@ class Run {
         break;
       }
       if (step < options_.steps) report_on_the_way(step);
+      if (options_.patience > 0 && without_better_ >= options_.patience) {
+        result.stop_reason = fmt::format(
+            "the validation loss did not fall below {:.6g} in {} evaluations (patience = {}), the last after step {}",
+            best_loss_, without_better_, options_.patience, step);
+        break;
+      }
     }
     finish(result, clipped);
     return result;
@@ -132,7 +141,7 @@ class Run {
 
   std::int64_t samples_to_record() const {
     constexpr std::int64_t kMost = 8, kMostWeights = 1 << 22;  // a layer
-    const std::int64_t length = task_.shape().seq_len;
+    const std::int64_t length = std::max(task_.shape().seq_len, task_.shape().source.seq_len);
     return std::clamp<std::int64_t>(kMostWeights / (config_.model.n_heads * length * length), 1, kMost);
   }
 
@@ -175,7 +184,7 @@ class Run {
       }
     }
     if (counted == 0) return std::nullopt;
-    total.div_(static_cast<double>(counted));
+    total.div_(static_cast<double>(counted) * loss_scale_.factor());
     return loss / static_cast<double>(counted);
   }
 
@@ -186,10 +195,14 @@ class Run {
     nn::Context context;
     if (device_.is_cpu()) context.dropout = &stream;
     std::optional<EntropyBonus> bonus;
-    if (options_.entropy_weight > 0.0) context.probe = &bonus.emplace(config_.model.family).probe();
-    const torch::Tensor loss = summed_loss(model_->forward(tensors.tokens_BT, context), tensors.labels_BT);
-    const torch::Tensor objective =
-        bonus ? loss - options_.entropy_weight * bonus->sum(tensors.labels_BT) : loss;
+    if (options_.entropy_weight > 0.0) context.probe = &bonus.emplace(model_, tensors.input).probe();
+    torch::Tensor loss;
+    {
+      const Autocast lower(options_.precision, device_);
+      loss = summed_loss(model_->forward(tensors.input, context), tensors, options_.label_smoothing);
+    }
+    torch::Tensor objective = bonus ? loss - options_.entropy_weight * bonus->sum(tensors.labels_BT) : loss;
+    if (loss_scale_.factor() != 1.0) objective = objective * loss_scale_.factor();
     optimizer_.flatten(torch::autograd::grad({objective}, optimizer_.parameters(), {}, /*retain_graph=*/false,
                                              /*create_graph=*/false, /*allow_unused=*/true),
                        flat);
@@ -219,7 +232,7 @@ class Run {
   }
 
   bool is_learned_projection(const torch::Tensor& parameter) const {
-    if (config_.model.attention.score != nn::Score::kDot) return false;
+    if (!model_->attention(0).has_projections()) return false;
     const auto names = model_->named_parameters();
     return std::any_of(names.begin(), names.end(), [&](const auto& item) {
       return item.key().ends_with("in_proj_weight") && item.value().is_same(parameter);
@@ -235,11 +248,15 @@ class Run {
   }
 
   void report_evaluation(std::int64_t step, std::optional<Health> health = {}) {
-    if (!observer_.on_evaluation) return;
+    if (!observer_.on_evaluation && options_.patience == 0) return;
     Evaluation evaluation = evaluate(model_, task_, tasks::Split::kValidation,
                                      task_.size(tasks::Split::kValidation), replicas_, device_);
     evaluation.health = health;
-    if (interrupt_signal() == 0) observer_.on_evaluation(step, evaluation, seconds_since(start_));
+    if (interrupt_signal() != 0) return;
+    const bool better = evaluation.loss < best_loss_;
+    without_better_ = better ? 0 : without_better_ + 1;
+    if (better) best_loss_ = evaluation.loss;
+    if (observer_.on_evaluation) observer_.on_evaluation(step, evaluation, seconds_since(start_));
   }
 
   void report_attention(std::int64_t step) {
@@ -272,11 +289,41 @@ class Run {
         result.test.free_running_accuracy =
             free_running_accuracy(model_, task_, task_.n_free_running(), device_);
       }
+      for (const std::int64_t length : options_.eval_lengths) result.by_length.push_back(at_length(length));
     }
     if (interrupt_signal() != 0) {
       result.ending = interrupt_signal() == SIGINT ? Ending::kInterrupted : Ending::kTerminated;
       result.test = {};
     }
+  }
+
+  std::string attention_path() const {
+    if (options_.entropy_weight > 0.0) return std::string(nn::path_name(nn::Path::kExplicit));
+    const bool causal = config_.model.family == models::Family::kCausal;
+    const attention::Mask mask{
+        .visibility = causal ? attention::Visibility::kCausal : attention::Visibility::kAll,
+        .window = config_.model.window > 0 ? config_.model.window : attention::kNoWindow};
+    const tasks::TaskShape& shape = task_.shape();
+    const std::int64_t length = shape.source.seq_len > 0 ? shape.source.seq_len : shape.seq_len;
+    models::MiniTransformer model = model_;
+    return std::string(nn::path_name(
+        model->attention(0).path(mask, options_.batch / replicas_.size(), length, length)));
+  }
+
+  /// On as many test examples as hold the tokens of 1000 at the task's own length.
+  LengthResult at_length(std::int64_t length) {
+    LengthResult result{.length = length};
+    try {
+      RunConfig other = config_;
+      other.task.seq_len = length;
+      const std::unique_ptr<tasks::Task> task = make_task(other);
+      const std::int64_t n = std::clamp<std::int64_t>(1000 * task_.shape().seq_len / length, 100, 1000);
+      result.test = evaluate(model_, *task, tasks::Split::kTest, std::min(n, task->size(tasks::Split::kTest)),
+                             replicas_, device_);
+    } catch (const Error& error) {
+      result.why_not = error.what();
+    }
+    return result;
   }
 
   const RunConfig& config_;
@@ -285,11 +332,14 @@ class Run {
   const RunObserver& observer_;
   torch::Device device_;
   models::MiniTransformer model_;
+  LossScale loss_scale_;
   AdamW optimizer_;
   Replicas replicas_;
   std::vector<torch::Tensor> gradients_;  // one flat buffer a share
-  std::vector<std::vector<std::int64_t>> inputs_;
+  tasks::Batch inputs_;
   Clock::time_point start_;
+  double best_loss_ = std::numeric_limits<double>::infinity();  // of validation
+  std::int64_t without_better_ = 0;                             // evaluations since
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,13 +32,22 @@ struct Evaluation {
   std::int64_t n = 0;        ///< examples
   std::int64_t counted = 0;  ///< positions
   double loss = 0.0;         ///< nats a counted position; NaN when nothing was counted
-  double token_accuracy = 0.0;
-  double sequence_accuracy = 0.0;
-  /// Share of sequences right when the model reads its own answers; causal tasks only.
+  double token_accuracy = std::numeric_limits<double>::quiet_NaN();  ///< NaN under Measure::kReal
+  double sequence_accuracy = std::numeric_limits<double>::quiet_NaN();
+  std::optional<double> rmse, r2;  ///< Measure::kReal: root mean squared error, 1 - SSE/SST
+  std::optional<double> best_loss;  ///< of the best possible predictor on the same positions
+  /// Share of sequences right when the model reads its own answers; not for encoders.
   /// token/sequence_accuracy are teacher-forced.
   std::optional<double> free_running_accuracy;
   std::int64_t free_running_n = 0;
   std::optional<Health> health;  ///< in validation before step 1 and after 150 steps
+};
+
+/// The trained model on test examples of another length.
+struct LengthResult {
+  std::int64_t length = 0;
+  std::optional<Evaluation> test;  ///< nothing where the model cannot read so many tokens
+  std::string why_not = {};
 };
 
 /// One optimizer step.
@@ -72,12 +82,14 @@ struct RunResult {
   double tokens_per_second = 0.0;
   std::int64_t threads = 0;
   std::string device;          ///< "cpu" or "cuda"
-  std::string attention_path;  ///< how training attends: "explicit" or "fused"
+  std::string attention_path;  ///< how training attends: "explicit", "fused", "linear" or "blocked"
+  std::string stop_reason;     ///< why training ended before its last step; empty: it did not
   std::int64_t non_finite_steps = 0;
   double clipped_share = 0.0;
   double initial_score_sd =
       0.0;  ///< of the scores at step 0, over visible keys, mean over rows, heads, layers (A9)
   Evaluation test;
+  std::vector<LengthResult> by_length;  ///< at eval_lengths
 };
 
 /// Trains from `config` and tests on held-out data. Stops after the current step when interrupt_signal() is
@@ -85,14 +97,18 @@ struct RunResult {
 /// @throws ConfigError when the device is not there, OutOfMemory with the estimate.
 RunResult run_training(const RunConfig& config, const tasks::Task& task, const RunObserver& observer);
 
-/// The weights of every head on given inputs (token rows of one length).  `model` is a checkpoint's
-/// model.safetensors.
+/// The weights of every head on given inputs.  `model` is a checkpoint's model.safetensors.
 /// @throws DataError naming the tensor when the file does not fit the config, or both numbers when an input
 /// is longer than the model reads.
 AttentionMaps record_attention(const RunConfig& config, const tasks::Task& task, std::string_view model,
-                               const std::vector<std::vector<std::int64_t>>& inputs, std::int64_t step);
+                               const tasks::Batch& inputs, std::int64_t step);
 
 /// Samples written by default: the first ones of the validation split.
-std::vector<std::vector<std::int64_t>> default_inputs(const tasks::Task& task, std::int64_t n);
+tasks::Batch default_inputs(const tasks::Task& task, std::int64_t n);
+
+/// What a person typed, as the model's input. A source alone is completed by what the model answers to it.
+/// @throws DataError for what cannot be read, or cannot be typed (images).
+tasks::Batch typed_input(const RunConfig& config, const tasks::Task& task, std::string_view model,
+                         std::string_view text);
 
 }  // namespace headtorch::train

@@ -25,6 +25,12 @@ torch::Tensor DropoutStream::mask(const torch::Tensor& like, double p) {
   return mask.to(like.options());
 }
 
+DropoutStream DropoutStream::ahead(std::int64_t places) const {
+  DropoutStream later = *this;
+  later.next_place_ += static_cast<std::uint64_t>(places);
+  return later;
+}
+
 torch::Tensor dropout(const torch::Tensor& x, double p, bool training, DropoutStream* stream) {
   if (!training || p == 0.0) return x;
   return stream == nullptr ? torch::dropout(x, p, true) : x * stream->mask(x, p);

@@ -15,6 +15,8 @@ class DropoutStream {
   /// 0 with probability p, else 1/(1-p), in the shape, dtype and device of `like`, whose first dimension is
   /// the batch.
   torch::Tensor mask(const torch::Tensor& like, double p);
+  /// The stream as it will be after `places` more masks.
+  DropoutStream ahead(std::int64_t places) const;
 
  private:
   std::uint64_t seed_;

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 #include <torch/torch.h>
 
+#include "src/attention/recompute.hpp"
 #include "src/core/error.hpp"
 #include "src/core/shape.hpp"
 
 namespace headtorch::nn {
 namespace {
 
-torch::nn::LayerNorm make_norm(const EncoderLayerOptions& options) {
-  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.attention.d_model}).eps(options.norm_eps));
+Norm make_norm(const EncoderLayerOptions& options) {
+  return Norm(NormOptions{options.attention.d_model, options.norm_kind, options.norm_eps});
 }
 
 Edit for_layer(const LayerEdit& edit, std::int64_t layer) {
@@ -71,7 +72,7 @@ torch::Tensor EncoderImpl::forward(torch::Tensor x_BTD, const Context& context) 
   HeadProbe* probe = context.probe;
   AttentionCall call{.mask = context.mask,
                      .keep = probe == nullptr ? Keep::kOutput : probe->keep,
-                     .tokens_BT = context.tokens_BT,
+                     .tokens_BS = context.tokens_BS,
                      .dropout = context.dropout};
   const bool gated = probe != nullptr && probe->gates_LH.defined();
   if (gated) {
@@ -89,11 +90,34 @@ torch::Tensor EncoderImpl::forward(torch::Tensor x_BTD, const Context& context) 
       call.edit_pattern = for_layer(probe->edit_pattern, index);
       call.edit_heads = for_layer(probe->edit_heads, index);
     }
-    MultiHeadAttentionResult result = layer(index).forward(x_BTD, call);
-    x_BTD = hand_on(index, std::move(result.y));
-    if (call.keep == Keep::kPattern) probe->patterns.push_back(std::move(result.pattern));
+    if (context.cache != nullptr) call.cache = &context.cache->at(static_cast<std::size_t>(index));
+    const Activations activations =
+        probe == nullptr && is_training() ? options_.activations : Activations::kKept;
+    torch::Tensor pattern;
+    torch::Tensor y_BTD = run_layer(activations, layer(index), context.dropout, {x_BTD},
+                                    [this, index, call, &pattern](const std::vector<torch::Tensor>& inputs) {
+                                      MultiHeadAttentionResult result = layer(index).forward(inputs[0], call);
+                                      if (call.keep == Keep::kPattern) pattern = std::move(result.pattern);
+                                      return result.y;
+                                    });
+    x_BTD = hand_on(index, std::move(y_BTD));
+    if (call.keep == Keep::kPattern) probe->patterns.push_back(std::move(pattern));
   }
   return norm_ ? norm_->forward(x_BTD) : x_BTD;
+}
+
+torch::Tensor run_layer(Activations activations, const torch::nn::Module& layer, DropoutStream* dropout,
+                        const std::vector<torch::Tensor>& inputs,
+                        const std::function<torch::Tensor(const std::vector<torch::Tensor>&)>& f) {
+  if (activations == Activations::kKept) return f(inputs);
+  if (dropout == nullptr) return attention::recompute(f, inputs, layer.parameters());
+  // f draws from the stream it was made with: each run starts it where the first one did.
+  const DropoutStream start = *dropout;
+  const auto again = [f, dropout, start](const std::vector<torch::Tensor>& given) {
+    *dropout = start;
+    return f(given);
+  };
+  return attention::recompute(again, inputs, layer.parameters());
 }
 
 EncoderLayerImpl& EncoderImpl::layer(std::int64_t index) {

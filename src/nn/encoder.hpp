@@ -2,13 +2,13 @@
 
 #include <torch/nn/module.h>
 #include <torch/nn/modules/container/modulelist.h>
-#include <torch/nn/modules/normalization.h>
 #include <torch/nn/pimpl.h>
 
 #include <vector>
 
 #include "src/nn/feed_forward.hpp"
 #include "src/nn/multi_head_attention.hpp"
+#include "src/nn/norm.hpp"
 
 // Letters: B batch, T tokens, D width, L layers, H heads.
 
@@ -19,6 +19,7 @@ struct EncoderLayerOptions {
   std::int64_t d_ff = 256;                   ///< 0: attention only
   double dropout = 0.1;                      ///< on both residual branches and inside the feed-forward
   NormPlace norm = NormPlace::kPre;
+  NormKind norm_kind = NormKind::kLayer;
   double norm_eps = 1e-5;
   Activation activation = Activation::kGelu;
 };
@@ -36,7 +37,7 @@ class EncoderLayerImpl : public torch::nn::Module {
   EncoderLayerOptions options_;
   MultiHeadAttention attention_{nullptr};
   FeedForward feed_forward_{nullptr};
-  torch::nn::LayerNorm norm1_{nullptr}, norm2_{nullptr};
+  Norm norm1_{nullptr}, norm2_{nullptr};
 };
 TORCH_MODULE(EncoderLayer);
 
@@ -57,23 +58,35 @@ struct HeadProbe {
 /// What a forward pass is told besides its input.
 struct Context {
   attention::Mask mask;
-  torch::Tensor tokens_BT;           ///< int64; needed under Score::kSameToken and by kernels of tokens only
-  DropoutStream* dropout = nullptr;  ///< null: torch's generator
-  HeadProbe* probe = nullptr;        ///< null: nothing is kept
+  torch::Tensor
+      tokens_BS;  ///< int64, of all keys; needed under Score::kSameToken and by kernels of tokens only
+  DropoutStream* dropout = nullptr;         ///< null: torch's generator
+  HeadProbe* probe = nullptr;               ///< null: nothing is kept
+  std::vector<KeyValues>* cache = nullptr;  ///< one a layer: x then stands behind what is cached
 };
+
+/// Whether a layer keeps what its backward needs, or computes it again (Chen et al. 2016, arXiv:1604.06174).
+enum class Activations { kKept, kRecomputed };
 
 struct EncoderOptions {
   EncoderLayerOptions layer = {};  ///< the same for all, but for head_kernels
   std::int64_t n_layers = 2;
   std::vector<HeadKernelPlace> head_kernels = {};
+  Activations activations = Activations::kKept;
 };
+
+/// f(x) as one layer computes it, keeping what backward needs or not.  @param layer whose parameters f uses.
+/// @param dropout the stream that f draws from; null: torch's generator.
+torch::Tensor run_layer(Activations activations, const torch::nn::Module& layer, DropoutStream* dropout,
+                        const std::vector<torch::Tensor>& inputs,
+                        const std::function<torch::Tensor(const std::vector<torch::Tensor>&)>& f);
 
 /// L layers; a last LayerNorm when they are pre-norm.
 class EncoderImpl : public torch::nn::Module {
  public:
   /// @throws ConfigError for a head kernel that has no layer or head, or has one already.
   explicit EncoderImpl(const EncoderOptions& options);
-  /// @throws ShapeError unless the last size of x is D and gates are [L, H].
+  /// @throws ShapeError unless the last size of x is D, gates are [L, H] and a cache has L entries.
   torch::Tensor forward(torch::Tensor x_BTD, const Context& context = {});
 
   EncoderLayerImpl& layer(std::int64_t index);
@@ -81,7 +94,7 @@ class EncoderImpl : public torch::nn::Module {
  private:
   EncoderOptions options_;
   torch::nn::ModuleList layers_;
-  torch::nn::LayerNorm norm_{nullptr};
+  Norm norm_{nullptr};
 };
 TORCH_MODULE(Encoder);
 

@@ -5,18 +5,32 @@
 #include "src/nn/linear.hpp"
 
 namespace headtorch::nn {
+namespace {
+
+torch::Tensor activated(const torch::Tensor& hidden, Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+      return torch::gelu(hidden);
+    case Activation::kRelu:
+      return torch::relu(hidden);
+    case Activation::kSwiglu:
+      break;
+  }
+  const std::vector<torch::Tensor> halves = hidden.chunk(2, -1);
+  return torch::silu(halves[0]) * halves[1];
+}
+
+}  // namespace
 
 FeedForwardImpl::FeedForwardImpl(const FeedForwardOptions& options) : options_(options) {
-  linear1_ =
-      register_module("linear1", make_linear(options.d_model, options.d_ff, options.init, options.bias));
+  const std::int64_t hidden = options.activation == Activation::kSwiglu ? 2 * options.d_ff : options.d_ff;
+  linear1_ = register_module("linear1", make_linear(options.d_model, hidden, options.init, options.bias));
   linear2_ =
       register_module("linear2", make_linear(options.d_ff, options.d_model, options.init, options.bias));
 }
 
 torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x, DropoutStream* stream) {
-  const torch::Tensor hidden = linear1_->forward(x);
-  const torch::Tensor active =
-      options_.activation == Activation::kGelu ? torch::gelu(hidden) : torch::relu(hidden);
+  const torch::Tensor active = activated(linear1_->forward(x), options_.activation);
   return linear2_->forward(dropout(active, options_.dropout, is_training(), stream));
 }
 

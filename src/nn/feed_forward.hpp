@@ -19,7 +19,7 @@ struct FeedForwardOptions {
 };
 
 /// y = linear2(dropout(activation(linear1(x)))).  Vaswani et al. 2017, eq. 2; GELU: Hendrycks and Gimpel
-/// 2016, exact form.
+/// 2016, exact form; SwiGLU: Shazeer 2020, arXiv:2002.05202, silu(a) * b of a linear1 twice as wide.
 class FeedForwardImpl : public torch::nn::Module {
  public:
   explicit FeedForwardImpl(const FeedForwardOptions& options);

@@ -4,11 +4,10 @@
 #include <torch/torch.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
+#include "src/attention/blocked.hpp"
 #include "src/attention/fixed_kernels.hpp"
-#include "src/attention/per_head.hpp"
-#include "src/attention/scores.hpp"
 #include "src/attention/softmax.hpp"
 #include "src/core/error.hpp"
 #include "src/core/shape.hpp"
@@ -19,24 +18,36 @@
 namespace headtorch::nn {
 namespace {
 
+using attention::Piece;
+
 constexpr std::string_view kWhere = "nn.multi_head_attention";
+constexpr std::int64_t kMostWritten = std::int64_t{1} << 24;  // weights of a call: 64 MiB, twice with dropout
+constexpr std::int64_t kWeightsAtOnce = std::int64_t{1} << 21;
+constexpr std::int64_t kFewestWindowed = 512;  // keys from which skipping those outside a window pays
+
+std::int64_t rows_at_once(const attention::Mask& mask, std::int64_t rows, std::int64_t keys) {
+  if (mask.window != attention::kNoWindow) keys = std::min(keys, 4 * mask.window + 2);
+  return std::max<std::int64_t>(kWeightsAtOnce / std::max<std::int64_t>(rows * keys, 1), 16);
+}
 
 }  // namespace
+
+std::string_view path_name(Path path) {
+  constexpr std::array<std::string_view, 4> kNames{"explicit", "fused", "linear", "blocked"};
+  return kNames[static_cast<std::size_t>(path)];
+}
 
 MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options) : options_(options) {
   const std::int64_t d_model = options_.d_model;
   const std::int64_t head_width = features_a_head(kWhere, d_model, options_.n_heads);
-  const ScoreOptions& score = options_.attention;
-  for (const auto* list : {&score.bandwidth, &score.kernel_slope, &score.kernel_offset}) {
-    attention::per_head(kWhere, "a kernel list", *list, options_.n_heads, torch::kDouble);
-  }
   for (const auto& [head, kernel] : options_.head_kernels) {
     if (head >= 0 && head < options_.n_heads) continue;
     throw ConfigError(kWhere,
                       fmt::format("a kernel for head {}, expected 0 to {}", head, options_.n_heads - 1));
   }
+  score_ = register_module("score", make_score(options_.attention, {d_model, options_.n_heads, head_width}));
 
-  const std::int64_t parts = is_learned() ? 3 : 1;
+  const std::int64_t parts = has_projections() ? 3 : 1;
   in_proj_weight_ = register_parameter("in_proj_weight", torch::empty({parts * d_model, d_model}));
   for (std::int64_t part = 0; part < parts; ++part) {
     const bool is_value = part == parts - 1;
@@ -45,18 +56,41 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& 
   }
   if (options_.bias) in_proj_bias_ = register_parameter("in_proj_bias", torch::zeros({parts * d_model}));
   out_proj_ = register_module("out_proj", make_linear(d_model, d_model, options_.init, options_.bias));
-
-  const double sqrt_scale = 1.0 / std::sqrt(static_cast<double>(head_width));
-  scale_ = score.scale.kind == ScaleKind::kNumber ? score.scale.number : sqrt_scale;
-  if (is_learned() && score.scale.kind == ScaleKind::kLearned) {
-    // Its logarithm is learned, so that the temperature stays positive.
-    log_scale_ = register_parameter("log_scale", torch::full({options_.n_heads}, std::log(sqrt_scale)));
+  if (options_.attention.qk_norm && has_projections()) {
+    const NormOptions norm{head_width, NormKind::kRms};
+    q_norm_ = register_module("q_norm", Norm(norm));
+    k_norm_ = register_module("k_norm", Norm(norm));
+  }
+  position_ = make_relative_position(options_.attention.position, {options_.n_heads, head_width});
+  if (position_ == nullptr) return;
+  register_module("position", position_);
+  if (!has_projections()) {
+    throw ConfigError(kWhere,
+                      fmt::format("position {} with score {}, expected a score with queries and keys",
+                                  kPositionNames[static_cast<std::size_t>(options_.attention.position)],
+                                  kScoreNames[static_cast<std::size_t>(options_.attention.score)]));
+  }
+  if (options_.attention.score == Score::kLinear && position_->has_bias()) {
+    throw ConfigError(kWhere,
+                      fmt::format("position {} adds to scores, and linear attention has none: expected "
+                                  "another position or score",
+                                  kPositionNames[static_cast<std::size_t>(options_.attention.position)]));
   }
 }
 
 MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_BTD,
                                                          const AttentionCall& call) {
-  return forward(x_BTD, x_BTD, call);
+  check_shape(kWhere, "x", x_BTD.sizes(), {kAnySize, kAnySize, options_.d_model});
+  Projected projected = project(x_BTD, x_BTD);
+  const bool goes_on = call.cache != nullptr && call.cache->v_BHSE.defined();
+  turn(projected, goes_on ? call.cache->v_BHSE.size(2) : 0);
+  if (goes_on) {
+    if (projected.k.defined()) projected.k = torch::cat({call.cache->k, projected.k}, 2);
+    projected.v_BHSE = torch::cat({call.cache->v_BHSE, projected.v_BHSE}, 2);
+  }
+  if (call.cache != nullptr) *call.cache = {projected.k, projected.v_BHSE};
+  projected.piece = attention::whole(x_BTD.size(1), projected.v_BHSE.size(2));
+  return attend(projected, call);
 }
 
 MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_BTD,
@@ -64,48 +98,83 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
                                                          const AttentionCall& call) {
   check_shape(kWhere, "x", x_BTD.sizes(), {kAnySize, kAnySize, options_.d_model});
   check_shape(kWhere, "memory", memory_BSD.sizes(), {x_BTD.size(0), kAnySize, options_.d_model});
-  if (call.gates_H.defined()) check_shape(kWhere, "gates", call.gates_H.sizes(), {options_.n_heads});
+  if (position_ != nullptr) {
+    throw ConfigError(
+        kWhere,
+        "a position inside cross-attention, expected none: positions of two sequences do not compare");
+  }
+  Projected projected;
+  if (call.cache != nullptr && call.cache->v_BHSE.defined()) {
+    projected = {{}, call.cache->k, call.cache->v_BHSE, {}};
+    if (has_projections()) projected.q = heads_of(x_BTD, 0);
+    if (score_->compares() == Compares::kInput) projected.q = x_BTD.unsqueeze(1);
+    if (q_norm_) projected.q = q_norm_->forward(projected.q);
+  } else {
+    projected = project(x_BTD, memory_BSD);
+  }
+  if (call.cache != nullptr) *call.cache = {projected.k, projected.v_BHSE};
+  projected.piece = attention::whole(x_BTD.size(1), projected.v_BHSE.size(2));
+  return attend(projected, call);
+}
 
-  const std::int64_t batch = x_BTD.size(0), queries = x_BTD.size(1), keys = memory_BSD.size(1);
-  const Projected projected = project(x_BTD, memory_BSD);
+torch::Tensor MultiHeadAttentionImpl::scores(const torch::Tensor& x_BTD, const torch::Tensor& memory_BSD) {
+  Projected projected = project(x_BTD, memory_BSD);
+  turn(projected, 0);
+  return compare(
+      {projected.q, projected.k, {}, attention::whole(x_BTD.size(1), memory_BSD.size(1)), x_BTD.options()});
+}
+
+bool MultiHeadAttentionImpl::drops() const {
+  return is_training() &&
+         (options_.attention.attention_dropout > 0.0 || options_.attention.score_dropout > 0.0);
+}
+
+Path MultiHeadAttentionImpl::path(const attention::Mask& mask, std::int64_t batch, std::int64_t queries,
+                                  std::int64_t keys) const {
+  if (!options_.head_kernels.empty()) return Path::kExplicit;
+  const bool windowed =
+      mask.window != attention::kNoWindow && keys >= kFewestWindowed && keys >= 4 * (2 * mask.window + 1);
+  const bool biased = position_ != nullptr && position_->has_bias();
+  if (!drops() && !biased) {
+    if (score_->dot_scale() && !windowed) return Path::kFused;
+    if (score_->attends(mask)) return Path::kLinear;
+  }
+  return windowed || batch * options_.n_heads * queries * keys > kMostWritten ? Path::kBlocked
+                                                                              : Path::kExplicit;
+}
+
+MultiHeadAttentionResult MultiHeadAttentionImpl::attend(const Projected& projected,
+                                                        const AttentionCall& call) {
+  const Piece& piece = projected.piece;
+  const std::int64_t batch = projected.v_BHSE.size(0);
+  if (call.gates_H.defined()) check_shape(kWhere, "gates", call.gates_H.sizes(), {options_.n_heads});
+  const Path way = call.edit_pattern ? Path::kExplicit : path(call.mask, batch, piece.queries, piece.keys);
   MultiHeadAttentionResult result;
   torch::Tensor heads_BHTE;
-  if (is_fused() && !call.edit_pattern) {
-    heads_BHTE =
-        attention::attend_fused(projected.q_BHTE, projected.k_BHSE, projected.v_BHSE, call.mask, scale_);
-    if (call.keep == Keep::kPattern) {
-      const torch::NoGradGuard no_grad;
-      result.pattern = attention::masked_softmax(compare(projected, x_BTD, memory_BSD),
-                                                 visible(call, queries, keys, x_BTD.device()));
-    }
-  } else {
-    torch::Tensor scores_BHTS = compare(projected, x_BTD, memory_BSD);
-    torch::Tensor visible_BHTS = visible(call, queries, keys, x_BTD.device());
-    const bool drops = is_training() && options_.attention.attention_dropout > 0.0;
-    if (drops || (is_training() && options_.attention.score_dropout > 0.0)) {
-      // Decisions are drawn for each example and head, also where a kernel is shared by them.
-      scores_BHTS = scores_BHTS.expand({batch, options_.n_heads, queries, keys});
-    }
-    if (is_training() && options_.attention.score_dropout > 0.0) {
-      visible_BHTS =
-          attention::combine(visible_BHTS, kept(scores_BHTS, options_.attention.score_dropout, call.dropout));
-    }
-    torch::Tensor edited_BHTS;
-    const attention::WeightEdit edit = [&](const torch::Tensor& pattern) {
-      edited_BHTS = options_.head_kernels.empty()
-                        ? pattern
-                        : with_kernels(pattern.expand({batch, options_.n_heads, queries, keys}), call);
-      if (call.edit_pattern) {
-        edited_BHTS = call.edit_pattern(edited_BHTS.expand({batch, options_.n_heads, queries, keys}));
-        check_shape(kWhere, "edited pattern", edited_BHTS.sizes(), {batch, options_.n_heads, queries, keys});
-      }
-      return drops ? dropout(edited_BHTS, options_.attention.attention_dropout, true, call.dropout)
-                   : edited_BHTS;
-    };
-    heads_BHTE = attention::attend_explicit(scores_BHTS, projected.v_BHSE, visible_BHTS, edit).y;
-    if (call.keep == Keep::kPattern) {
-      result.pattern = edited_BHTS.expand({batch, options_.n_heads, queries, keys});
-    }
+  // Asking for the weights changes no output: the other paths get theirs beside the pass.
+  const bool beside = call.keep == Keep::kPattern && way != Path::kExplicit;
+  switch (way) {
+    case Path::kExplicit:
+      heads_BHTE = written_out(projected, call, call.keep == Keep::kPattern ? &result.pattern : nullptr);
+      break;
+    case Path::kFused:
+      heads_BHTE = attention::attend_fused(projected.q, projected.k, projected.v_BHSE, call.mask,
+                                           *score_->dot_scale());
+      break;
+    case Path::kLinear:
+      heads_BHTE = score_->attend(projected.q, projected.k, projected.v_BHSE, call.mask);
+      break;
+    case Path::kBlocked:
+      heads_BHTE = in_blocks(projected, call);
+      break;
+  }
+  if (beside) {
+    const torch::NoGradGuard no_grad;
+    const ScoreInput input{projected.q, projected.k, call.tokens_BS, piece, projected.v_BHSE.options()};
+    const torch::Tensor visible = attention::combine(
+        attention::resolve(call.mask, piece, projected.v_BHSE.device()), score_->allowed(input));
+    result.pattern = attention::masked_softmax(compare(input), visible)
+                         .expand({batch, options_.n_heads, piece.queries, piece.keys});
   }
   if (call.edit_heads) {
     const auto shape = heads_BHTE.sizes().vec();
@@ -117,66 +186,114 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
   return result;
 }
 
-torch::Tensor MultiHeadAttentionImpl::scores(const torch::Tensor& x_BTD, const torch::Tensor& memory_BSD) {
-  return compare(project(x_BTD, memory_BSD), x_BTD, memory_BSD);
+torch::Tensor MultiHeadAttentionImpl::written_out(const Projected& projected, const AttentionCall& call,
+                                                  torch::Tensor* pattern) {
+  const Piece& piece = projected.piece;
+  const std::vector<std::int64_t> shape = {projected.v_BHSE.size(0), options_.n_heads, piece.queries,
+                                           piece.keys};
+  const ScoreInput input{projected.q, projected.k, call.tokens_BS, piece, projected.v_BHSE.options()};
+  torch::Tensor scores_BHTS = compare(input);
+  torch::Tensor visible = attention::combine(attention::resolve(call.mask, piece, projected.v_BHSE.device()),
+                                             score_->allowed(input));
+  // Decisions are drawn for each example and head, also where a kernel is shared by them.
+  if (drops()) scores_BHTS = scores_BHTS.expand(shape);
+  if (is_training() && options_.attention.score_dropout > 0.0)
+    visible = attention::combine(visible, kept(scores_BHTS, options_.attention.score_dropout, call.dropout));
+  const attention::WeightEdit edit = [&](const torch::Tensor& weights) {
+    torch::Tensor edited_BHTS =
+        options_.head_kernels.empty() ? weights : with_kernels(weights.expand(shape), call);
+    if (call.edit_pattern) {
+      edited_BHTS = call.edit_pattern(edited_BHTS.expand(shape));
+      check_shape(kWhere, "edited pattern", edited_BHTS.sizes(), {shape[0], shape[1], shape[2], shape[3]});
+    }
+    if (pattern != nullptr) *pattern = edited_BHTS.expand(shape);
+    return dropout(edited_BHTS, options_.attention.attention_dropout, is_training(), call.dropout);
+  };
+  return attention::attend_explicit(scores_BHTS, projected.v_BHSE, visible, edit).y;
 }
 
-bool MultiHeadAttentionImpl::is_fused() const {
-  const ScoreOptions& score = options_.attention;
-  const bool drops = is_training() && (score.attention_dropout > 0.0 || score.score_dropout > 0.0);
-  return is_learned() && !log_scale_.defined() && !drops && options_.head_kernels.empty();
+torch::Tensor MultiHeadAttentionImpl::in_blocks(const Projected& projected, const AttentionCall& call) {
+  attention::BlockedInput input{.q = projected.q,
+                                .k = projected.k,
+                                .v_BHSV = projected.v_BHSE,
+                                .visibility = call.mask.visibility,
+                                .window = call.mask.window};
+  input.queries = projected.piece.queries;
+  input.captured = score_->parameters();
+  if (position_ != nullptr) {
+    for (const torch::Tensor& parameter : position_->parameters()) input.captured.push_back(parameter);
+  }
+  input.rows_at_once =
+      rows_at_once(call.mask, projected.v_BHSE.size(0) * options_.n_heads, projected.piece.keys);
+  AttentionCall piece_call{.mask = call.mask, .tokens_BS = call.tokens_BS};
+  const std::optional<DropoutStream> stream =
+      call.dropout == nullptr ? std::nullopt : std::optional(*call.dropout);
+  constexpr std::int64_t kMasksABlock = 2;  // hidden keys, dropped weights
+  const auto block_of = [rows = input.rows_at_once, first = projected.piece.first_query](const Piece& piece) {
+    return kMasksABlock * ((piece.first_query - first) / rows);
+  };
+  const auto attend_piece = [this, piece_call, stream, block_of](const Piece& piece, const torch::Tensor& q,
+                                                                 const torch::Tensor& k,
+                                                                 const torch::Tensor& v_BHsE) {
+    // Each block has masks of its own, so that backward draws the same again.
+    std::optional<DropoutStream> own = stream ? std::optional(stream->ahead(block_of(piece))) : std::nullopt;
+    AttentionCall one = piece_call;
+    one.dropout = own ? &*own : nullptr;
+    return written_out({q, k, v_BHsE, piece}, one, nullptr);
+  };
+  const torch::Tensor heads_BHTE = attention::attend_blocked(attend_piece, input);
+  if (call.dropout != nullptr) {
+    *call.dropout = stream->ahead(kMasksABlock * ((input.queries - 1) / input.rows_at_once + 1));
+  }
+  return heads_BHTE;
+}
+
+torch::Tensor MultiHeadAttentionImpl::heads_of(const torch::Tensor& input_BTD, std::int64_t part) const {
+  const std::int64_t d_model = options_.d_model;
+  const torch::Tensor bias =
+      in_proj_bias_.defined() ? in_proj_bias_.narrow(0, part * d_model, d_model) : torch::Tensor();
+  return split_heads(torch::linear(input_BTD, in_proj_weight_.narrow(0, part * d_model, d_model), bias),
+                     options_.n_heads);
 }
 
 MultiHeadAttentionImpl::Projected MultiHeadAttentionImpl::project(const torch::Tensor& x_BTD,
                                                                   const torch::Tensor& memory_BSD) const {
-  const std::int64_t d_model = options_.d_model, n_heads = options_.n_heads;
-  const auto heads_of = [&](const torch::Tensor& input, std::int64_t first_row, std::int64_t rows) {
-    const torch::Tensor bias =
-        in_proj_bias_.defined() ? in_proj_bias_.narrow(0, first_row, rows) : torch::Tensor();
-    return torch::linear(input, in_proj_weight_.narrow(0, first_row, rows), bias);
-  };
-  if (!is_learned()) return {{}, {}, split_heads(heads_of(memory_BSD, 0, d_model), n_heads)};
-  if (x_BTD.is_same(memory_BSD)) {
-    const std::vector<torch::Tensor> qkv = heads_of(x_BTD, 0, 3 * d_model).chunk(3, -1);
-    return {split_heads(qkv[0], n_heads), split_heads(qkv[1], n_heads), split_heads(qkv[2], n_heads)};
+  Projected projected;
+  switch (score_->compares()) {
+    case Compares::kNothing:
+      projected.v_BHSE = heads_of(memory_BSD, 0);
+      break;
+    case Compares::kInput:
+      projected = {x_BTD.unsqueeze(1), memory_BSD.unsqueeze(1), heads_of(memory_BSD, 0), {}};
+      break;
+    case Compares::kProjections:
+      if (x_BTD.is_same(memory_BSD)) {
+        const std::vector<torch::Tensor> qkv =
+            torch::linear(x_BTD, in_proj_weight_, in_proj_bias_).chunk(3, -1);
+        const auto split = [&](std::size_t part) { return split_heads(qkv[part], options_.n_heads); };
+        projected = {split(0), split(1), split(2), {}};
+      } else {
+        projected = {heads_of(x_BTD, 0), heads_of(memory_BSD, 1), heads_of(memory_BSD, 2), {}};
+      }
+      break;
   }
-  const std::vector<torch::Tensor> kv = heads_of(memory_BSD, d_model, 2 * d_model).chunk(2, -1);
-  return {split_heads(heads_of(x_BTD, 0, d_model), n_heads), split_heads(kv[0], n_heads),
-          split_heads(kv[1], n_heads)};
+  if (q_norm_) {
+    projected.q = q_norm_.ptr()->forward(projected.q);
+    projected.k = k_norm_.ptr()->forward(projected.k);
+  }
+  return projected;
 }
 
-torch::Tensor MultiHeadAttentionImpl::compare(const Projected& projected, const torch::Tensor& x_BTD,
-                                              const torch::Tensor& memory_BSD) const {
-  const ScoreOptions& score = options_.attention;
-  const std::int64_t queries = x_BTD.size(1), keys = memory_BSD.size(1);
-  const torch::TensorOptions options = x_BTD.options().requires_grad(false);
-  switch (score.score) {
-    case Score::kDot:
-      return log_scale_.defined()
-                 ? attention::scaled_dot_scores(projected.q_BHTE, projected.k_BHSE, log_scale_.exp())
-                 : attention::scaled_dot_scores(projected.q_BHTE, projected.k_BHSE, scale_);
-    case Score::kFixedGaussian:
-    case Score::kFixedExponential: {
-      const auto shape = score.score == Score::kFixedGaussian ? attention::KernelShape::kGaussian
-                                                              : attention::KernelShape::kExponential;
-      return attention::positional_log_kernel(
-                 {shape, score.bandwidth, score.kernel_slope, score.kernel_offset}, options_.n_heads, queries,
-                 keys, options)
-          .unsqueeze(0);
-    }
-    case Score::kRawDot:
-      return attention::scaled_dot_scores(x_BTD.unsqueeze(1), memory_BSD.unsqueeze(1),
-                                          1.0 / std::sqrt(static_cast<double>(options_.d_model)));
-    case Score::kUntrainedGaussian:
-      return attention::gaussian_scores(x_BTD.detach().unsqueeze(1), memory_BSD.detach().unsqueeze(1),
-                                        {1.0}) /
-             attention::per_head(kWhere, "bandwidth", score.bandwidth, options_.n_heads, options).square();
-    case Score::kUniform:
-    case Score::kSelf:
-    case Score::kSameToken:
-      break;  // these three are masks alone
-  }
-  return torch::zeros({1, 1, queries, keys}, options);
+void MultiHeadAttentionImpl::turn(Projected& projected, std::int64_t first) const {
+  if (position_ == nullptr) return;
+  projected.q = position_->turn(projected.q, first);
+  projected.k = position_->turn(projected.k, first);
+}
+
+torch::Tensor MultiHeadAttentionImpl::compare(const ScoreInput& input) {
+  const torch::Tensor scores_BHTS = score_->forward(input);
+  return position_ != nullptr && position_->has_bias() ? scores_BHTS + position_->bias(input.q, input.piece)
+                                                       : scores_BHTS;
 }
 
 torch::Tensor MultiHeadAttentionImpl::with_kernels(const torch::Tensor& pattern_BHTS,
@@ -187,30 +304,13 @@ torch::Tensor MultiHeadAttentionImpl::with_kernels(const torch::Tensor& pattern_
   for (const auto& [head, kernel] : options_.head_kernels) {
     const bool by_head = allowed.defined() && allowed.dim() > 2;
     const attention::KernelSight sight{
-        by_head ? allowed.select(-3, std::min(head, allowed.size(-3) - 1)) : allowed, call.tokens_BT, queries,
+        by_head ? allowed.select(-3, std::min(head, allowed.size(-3) - 1)) : allowed, call.tokens_BS, queries,
         keys};
     torch::Tensor& weights_BTS = heads_BTS[static_cast<std::size_t>(head)];
     weights_BTS = attention::head_kernel_weights(kernel, sight, weights_BTS.options().requires_grad(false))
                       .expand_as(weights_BTS);
   }
   return torch::stack(heads_BTS, 1);
-}
-
-torch::Tensor MultiHeadAttentionImpl::visible(const AttentionCall& call, std::int64_t queries,
-                                              std::int64_t keys, torch::Device device) const {
-  const torch::Tensor allowed = attention::resolve(call.mask, queries, keys, device);
-  switch (options_.attention.score) {
-    case Score::kSelf:
-      return attention::combine(allowed, attention::self_mask(queries, keys, device));
-    case Score::kSameToken:
-      if (!call.tokens_BT.defined() || queries != keys) {
-        throw ShapeError(kWhere,
-                         "score same-token needs the tokens of the input, and works on self-attention only");
-      }
-      return attention::combine(allowed, attention::same_token_mask(call.tokens_BT));
-    default:
-      return allowed;
-  }
 }
 
 }  // namespace headtorch::nn

@@ -1,35 +1,49 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "src/core/head_kernel.hpp"
+#include "src/core/head_place.hpp"
 
 namespace headtorch::nn {
 
-/// What is compared: learned queries with learned keys (kDot), inputs as they are (kRawDot), or a kernel that
-/// nothing trains.
+/// What decides where a head looks: learned queries and keys (kDot to kLinear), inputs as they are (kRawDot,
+/// kUntrainedGaussian), or a kernel that nothing trains.
 enum class Score {
-  kDot,                ///< q.k * scale
-  kUniform,            ///< every visible key alike
-  kSelf,               ///< the own position only: no mixing
-  kFixedGaussian,      ///< exp(-(j - (slope i + offset))^2 / 2 bandwidth^2) over positions
-  kFixedExponential,   ///< exp(-|j - (slope i + offset)| / bandwidth) over positions
-  kSameToken,          ///< uniform over visible keys that hold the query's token
-  kUntrainedGaussian,  ///< Gaussian on the layer's own input, detached: exp(-|x_i - x_j|^2 / 2 bandwidth^2)
-  kRawDot,  ///< x_i . x_j / sqrt(D) on the layer's own input: no queries and keys, trained through x
+#define HEADTORCH_SCORE(id, name, make) id,
+#include "src/nn/scores.def"
+#undef HEADTORCH_SCORE
+};
+inline constexpr std::string_view kScoreNames[] = {
+#define HEADTORCH_SCORE(id, name, make) name,
+#include "src/nn/scores.def"
+#undef HEADTORCH_SCORE
 };
 
-enum class Position { kNone, kSinusoidal, kLearned };
+/// How a token knows where it stands.
+enum class Position {
+#define HEADTORCH_POSITION(id, name, make) id,
+#include "src/nn/positions.def"
+#undef HEADTORCH_POSITION
+};
+inline constexpr std::string_view kPositionNames[] = {
+#define HEADTORCH_POSITION(id, name, make) name,
+#include "src/nn/positions.def"
+#undef HEADTORCH_POSITION
+};
+
 enum class NormPlace { kPre, kPost };
-enum class Activation { kGelu, kRelu };
+enum class NormKind { kLayer, kRms };
+enum class Activation { kGelu, kRelu, kSwiglu };
 enum class Init { kXavier, kHe, kNormal };
 
-/// The factor on q.k.
+/// The factor on what dot, cosine and linear compare.
 enum class ScaleKind {
-  kSqrt,     ///< 1 / sqrt(features a head)
+  kSqrt,     ///< the score's own: 1 / sqrt(features a head), of cosine sqrt(features a head)
   kNumber,   ///< a given number
-  kLearned,  ///< one learned temperature a head, from 1 / sqrt(features a head)
+  kLearned,  ///< one learned temperature a head, from the score's own
 };
 struct Scale {
   ScaleKind kind = ScaleKind::kSqrt;
@@ -45,12 +59,15 @@ struct ScoreOptions {
   std::vector<double> kernel_offset = {0.0};  ///< in positions
   double attention_dropout = 0.0;             ///< on weights, after the softmax
   double score_dropout = 0.0;                 ///< hides each key with this probability before the softmax
+  Position position = Position::kNone;  ///< of self-attention; those added to the embedding do nothing here
+  bool qk_norm = false;  ///< RMSNorm of each head's queries and keys (Henry et al. 2020, arXiv:2010.04245)
 };
 
 /// A head whose weights are a kernel in place of what it learned; its queries and keys stay unused.
 struct HeadKernelPlace {
-  std::int64_t layer = 0, head = 0;  ///< from 0
+  std::int64_t layer = 0, head = 0;  ///< from 0, within the stack
   HeadKernel kernel = {};
+  Stack stack = Stack::kSelf;
 
   bool operator==(const HeadKernelPlace&) const = default;
 };

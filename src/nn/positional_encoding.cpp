@@ -27,7 +27,7 @@ PositionalEncodingImpl::PositionalEncodingImpl(const PositionalEncodingOptions& 
         "table", torch::empty({options_.max_len, options_.d_model}).normal_(0.0, options_.embedding_sd));
   }
   if (options_.norm) {
-    norm_ = register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({options_.d_model})));
+    norm_ = register_module("norm", Norm(NormOptions{options_.d_model}));
   }
 }
 
@@ -38,8 +38,6 @@ torch::Tensor PositionalEncodingImpl::forward(const torch::Tensor& x_BTD, std::i
   const std::int64_t length = x_BTD.size(1);
   torch::Tensor y_BTD = x_BTD;
   switch (options_.position) {
-    case Position::kNone:
-      break;
     case Position::kSinusoidal: {
       const double scale = options_.embedding_sd / std::sqrt(0.5);
       y_BTD = x_BTD + scale * sinusoidal_positions(first, length, options_.d_model,
@@ -54,6 +52,8 @@ torch::Tensor PositionalEncodingImpl::forward(const torch::Tensor& x_BTD, std::i
       }
       y_BTD = x_BTD + table_.narrow(0, first, length);
       break;
+    default:
+      break;  // none, or one that acts inside attention
   }
   return norm_ ? norm_->forward(y_BTD) : y_BTD;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <torch/nn/module.h>
-#include <torch/nn/modules/normalization.h>
 #include <torch/nn/pimpl.h>
 
+#include "src/nn/norm.hpp"
 #include "src/nn/options.hpp"
 
 namespace headtorch::nn {
@@ -33,7 +33,7 @@ class PositionalEncodingImpl : public torch::nn::Module {
  private:
   PositionalEncodingOptions options_;
   torch::Tensor table_;  // [max_len, D], learned only
-  torch::nn::LayerNorm norm_{nullptr};
+  Norm norm_{nullptr};
 };
 TORCH_MODULE(PositionalEncoding);
 

@@ -117,6 +117,7 @@ struct TaskDescription {
   std::string name, summary;
   std::int64_t n_symbols = 0, seq_len = 0, n_test = 0;
   Reading reading = Reading::kWholeSequence;
+  bool translates = false;  ///< Reading::kSourceToTarget is another form of it
 };
 std::vector<TaskDescription> describe_tasks();
 

@@ -39,6 +39,27 @@ tasks::TaskDescription described(std::string_view name) {
   throw UsageError("task", fmt::format("\"{}\" is unknown, expected one of {}", name, known_tasks()));
 }
 
+std::string_view family_name(models::Family family) {
+  constexpr std::string_view kNames[] = {"encoder", "causal", "encoder-decoder"};
+  return kNames[static_cast<std::size_t>(family)];
+}
+
+models::Family family_for(tasks::Reading reading) {
+  switch (reading) {
+    case tasks::Reading::kLeftToRight:
+      return models::Family::kCausal;
+    case tasks::Reading::kSourceToTarget:
+      return models::Family::kEncoderDecoder;
+    default:
+      return models::Family::kEncoder;
+  }
+}
+
+std::string_view reading_name(tasks::Reading reading) {
+  constexpr std::string_view kNames[] = {"as a whole", "left to right", "from a source"};
+  return kNames[static_cast<std::size_t>(reading)];
+}
+
 const EmbeddedPreset* find_preset(std::string_view name) {
   for (const EmbeddedPreset& preset : embedded_presets()) {
     if (preset.name == name) return &preset;
@@ -54,18 +75,62 @@ void check_per_head(std::string_view name, const std::vector<double>& values, st
 }
 
 void check_head_kernels(const models::ModelOptions& model) {
-  std::set<std::pair<std::int64_t, std::int64_t>> seen;
-  for (const nn::HeadKernelPlace& place : model.head_kernels) {
-    const std::string name = head_name(HeadPlace{place.layer, place.head});
-    if (place.layer >= model.n_layers || place.head >= model.n_heads) {
+  std::set<HeadPlace> seen;
+  const bool pair = model.family == models::Family::kEncoderDecoder;
+  for (const nn::HeadKernelPlace& kernel : model.head_kernels) {
+    const HeadPlace place{kernel.layer, kernel.head, kernel.stack};
+    if (place.layer >= model.n_layers || place.head >= model.n_heads ||
+        pair == (place.stack == Stack::kSelf)) {
+      const HeadPlace first{0, 0, pair ? Stack::kEncoder : Stack::kSelf};
+      const HeadPlace last{model.n_layers - 1, model.n_heads - 1, pair ? Stack::kCross : Stack::kSelf};
       throw ConfigError(
           "head_kernels",
-          fmt::format("{} is not in a model of n_layers = {} and n_heads = {}, expected L0H0 to L{}H{}", name,
-                      model.n_layers, model.n_heads, model.n_layers - 1, model.n_heads - 1));
+          fmt::format("{} is not in a model of n_layers = {} and n_heads = {}, expected {} to {}",
+                      head_name(place), model.n_layers, model.n_heads, head_name(first), head_name(last)));
     }
-    if (!seen.emplace(place.layer, place.head).second)
-      throw ConfigError("head_kernels", fmt::format("{} is given twice, expected one kernel a head", name));
+    if (!seen.insert(place).second) {
+      throw ConfigError("head_kernels",
+                        fmt::format("{} is given twice, expected one kernel a head", head_name(place)));
+    }
   }
+}
+
+void check_attention(const models::ModelOptions& model) {
+  const std::string_view position = nn::kPositionNames[static_cast<std::size_t>(model.position)];
+  const std::string_view score = nn::kScoreNames[static_cast<std::size_t>(model.attention.score)];
+  const bool is_bias = model.position == nn::Position::kRelative || model.position == nn::Position::kAlibi ||
+                       model.position == nn::Position::kLearnedWindow;
+  if (is_bias && model.attention.score == nn::Score::kLinear) {
+    throw ConfigError("model",
+                      fmt::format("position = {} adds to scores and score = linear has none: expected "
+                                  "none, sinusoidal, learned or rope",
+                                  position));
+  }
+  const bool inside = is_bias || model.position == nn::Position::kRope;
+  if (inside && model.attention.score > nn::Score::kLinear) {
+    throw ConfigError("model",
+                      fmt::format("position = {} acts on learned queries and keys and score = {} has none: "
+                                  "expected none, sinusoidal or learned",
+                                  position, score));
+  }
+  if (model.position == nn::Position::kRope && model.d_model / model.n_heads < 2) {
+    throw ConfigError("model",
+                      fmt::format("position = rope turns pairs of features and a head has {}: expected at "
+                                  "least 2",
+                                  model.d_model / model.n_heads));
+  }
+  const bool pair = model.family == models::Family::kEncoderDecoder;
+  if (pair && (model.attention.score == nn::Score::kSelf || model.attention.score == nn::Score::kSameToken)) {
+    throw ConfigError("model", fmt::format("score = {} compares positions of one sequence, and family = "
+                                           "encoder-decoder has two: expected another score",
+                                           score));
+  }
+}
+
+void check_precision(const TrainOptions& train) {
+  if (train.precision == Precision::kFloat16 && train.device == DeviceChoice::kCpu)
+    throw ConfigError("train",
+                      "precision = float16 needs a GPU, and device = cpu: expected bfloat16 or float32");
 }
 
 }  // namespace
@@ -114,8 +179,7 @@ RunConfig default_config(std::string_view task) {
   const tasks::TaskDescription description = described(task);
   RunConfig config;
   config.model.attention.attention_dropout = config.model.dropout;
-  config.model.family = description.reading == tasks::Reading::kLeftToRight ? models::Family::kCausal
-                                                                            : models::Family::kEncoder;
+  config.model.family = family_for(description.reading);
   if (const EmbeddedPreset* preset = find_preset(task)) {
     read_toml(preset->text, fmt::format("preset {}", task), config);
   }
@@ -123,8 +187,15 @@ RunConfig default_config(std::string_view task) {
   return config;
 }
 
+std::unique_ptr<tasks::Task> make_task(const RunConfig& config) {
+  tasks::TaskOptions options = config.task;
+  if (config.model.family == models::Family::kEncoderDecoder)
+    options.reading = tasks::Reading::kSourceToTarget;
+  return tasks::make_task(options, static_cast<std::uint64_t>(config.train.seed));
+}
+
 void check(const RunConfig& config) {
-  const auto& [task, model, train] = config;
+  const auto& [task, model, train, hide_token] = config;
   const tasks::TaskDescription description = described(task.name);
   if (model.d_model % model.n_heads != 0) {
     throw ConfigError("model",
@@ -136,13 +207,21 @@ void check(const RunConfig& config) {
   check_per_head("kernel_slope", model.attention.kernel_slope, model.n_heads);
   check_per_head("kernel_offset", model.attention.kernel_offset, model.n_heads);
   check_head_kernels(model);
-  const bool left_to_right = description.reading == tasks::Reading::kLeftToRight;
-  if (left_to_right != (model.family == models::Family::kCausal)) {
-    throw ConfigError("model", fmt::format("family = {} does not fit task {}, which is read {}: expected {}",
-                                           left_to_right ? "encoder" : "causal", task.name,
-                                           left_to_right ? "left to right" : "as a whole",
-                                           left_to_right ? "causal" : "encoder"));
+  check_attention(model);
+  check_precision(train);
+  const models::Family natural = family_for(description.reading);
+  const bool translates = description.translates && model.family == models::Family::kEncoderDecoder;
+  if (model.family != natural && !translates) {
+    throw ConfigError("model",
+                      fmt::format("family = {} does not fit task {}, which is read {}: expected {}{}",
+                                  family_name(model.family), task.name, reading_name(description.reading),
+                                  family_name(natural), description.translates ? " or encoder-decoder" : ""));
   }
+  if (train.patience > 0 && train.eval_every == 0)
+    throw ConfigError("train",
+                      fmt::format("patience = {} counts evaluations, and eval_every = 0 makes none: expected "
+                                  "eval_every > 0",
+                                  train.patience));
   if (train.min_lr > train.lr) {
     throw ConfigError("train", fmt::format("min_lr = {} is above lr = {}, the peak", train.min_lr, train.lr));
   }
@@ -150,7 +229,7 @@ void check(const RunConfig& config) {
 
 std::vector<std::string> advice(const RunConfig& config) {
   const std::int64_t features = config.model.d_model / config.model.n_heads;
-  const bool learned = config.model.attention.score == nn::Score::kDot;
+  const bool learned = config.model.attention.score <= nn::Score::kLinear;
   if (!learned || (features >= kFewestFeatures && features <= kMostFeatures)) return {};
   const std::string numbers =
       fmt::format("{} features a head ({} / {})", features, config.model.d_model, config.model.n_heads);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@ namespace headtorch::train {
 enum class Schedule { kCosine, kLinear, kInverseSqrt, kWarmupStableDecay, kConstant };
 enum class DeviceChoice { kAuto, kCpu, kCuda };
 
+/// Of matrix products; weights, norms, softmax, losses and the optimizer stay in float32.
+enum class Precision { kFloat32, kBfloat16, kFloat16 };
+
 /// The `[train]` section.
 struct TrainOptions {
   std::int64_t steps = 600;
@@ -24,12 +28,19 @@ struct TrainOptions {
   double min_lr = 0.0;
   std::int64_t warmup = 50;  ///< steps
   Schedule schedule = Schedule::kCosine;
-  double clip = 1.0;            ///< largest global gradient norm; 0: off
-  double entropy_weight = 0.0;  ///< rewards attention entropy (train/entropy_bonus.hpp); 0: off
+  double clip = 1.0;             ///< largest global gradient norm; 0: off
+  double entropy_weight = 0.0;   ///< rewards attention entropy (train/entropy_bonus.hpp); 0: off
+  double label_smoothing = 0.0;  ///< share of each label given to all classes alike
   double weight_decay = 0.01;
   double beta2 = 0.999;
+  std::int64_t patience =
+      0;  ///< evaluations without a better validation loss before training stops; 0: never
   std::int64_t seed = 1;
   DeviceChoice device = DeviceChoice::kAuto;
+  Precision precision = Precision::kFloat32;
+  bool recompute = false;  ///< layers compute what their backward needs again, to save memory
+  std::vector<std::int64_t> eval_lengths =
+      {};                             ///< lengths at which the trained model is tested besides its own
   std::int64_t threads = 0;           ///< replicas of the batch; 0: auto, a fixed rule
   std::int64_t eval_every = 100;      ///< steps; 0: at the end only
   std::int64_t heatmap_every = 0;     ///< steps; 0: at the end only
@@ -41,7 +52,11 @@ struct RunConfig {
   tasks::TaskOptions task;
   models::ModelOptions model;
   TrainOptions train;
+  std::string hide_token;  ///< `[model]`: tokens that are never seen as keys, as heatmap --input writes them
 };
+
+/// The task of a run, read as its model's family asks.  @throws as tasks::make_task.
+std::unique_ptr<tasks::Task> make_task(const RunConfig& config);
 
 /// One setting: TOML key `name` of `[section]` and flag `--name` with `-` for `_` (all but the task's name,
 /// which is an argument).

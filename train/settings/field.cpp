@@ -14,8 +14,8 @@
 namespace headtorch::train {
 namespace {
 
-constexpr std::string_view kAuto = "auto";
-constexpr std::size_t kMostHeads = 64;
+constexpr std::string_view kAuto = "auto", kNone = "none";
+constexpr std::size_t kMostHeads = 64, kMostListed = 64;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 template <typename... Visitors>
@@ -61,6 +61,19 @@ std::optional<double> as_real(const Value& value) {
   return std::nullopt;
 }
 
+/// A list in a file is one of real numbers, also when all are whole or none is there.
+std::optional<std::vector<std::int64_t>> as_integers(const Value& value) {
+  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) return *integers;
+  const auto* reals = std::get_if<std::vector<double>>(&value);
+  if (!reals) return std::nullopt;
+  std::vector<std::int64_t> values;
+  for (const double real : *reals) {
+    if (real != std::floor(real) || std::abs(real) > 1e15) return std::nullopt;
+    values.push_back(static_cast<std::int64_t>(real));
+  }
+  return values;
+}
+
 std::string range_text(double min, bool min_allowed, double limit) {
   if (min == -kInfinity) return "a finite number";
   if (limit == kInfinity) return fmt::format("a finite number {} {}", min_allowed ? ">=" : ">", min);
@@ -104,6 +117,10 @@ std::string allowed(const Field& field) {
           [](const RealList& kind) {
             return fmt::format("{}, or one a head", range_text(kind.min, false, kInfinity));
           },
+          [](const IntegerList& kind) {
+            return fmt::format("a list of integers from {} to {} (as a flag: with commas between, or none)",
+                               kind.min, kind.max);
+          },
           [](const Choice& kind) { return fmt::format("one of {}", fmt::join(kind.names, ", ")); },
           [](const ScaleFactor&) { return "sqrt, learned or " + range_text(0.0, false, kInfinity); },
           [](const KernelList&) { return std::string(kHeadKernelsAllowed); },
@@ -124,6 +141,13 @@ Value value_from_text(const Field& field, std::string_view text) {
                         },
                         [&](const Real&) -> Value { return real_from_text(field, text); },
                         [&](const RealList&) -> Value { return list_from_text(field, text); },
+                        [&](const IntegerList&) -> Value {
+                          std::vector<std::int64_t> values;
+                          if (text == kNone) return values;
+                          for (const std::string_view part : split_at_commas(text))
+                            values.push_back(number_or_throw(field, part, parse_integer(part)));
+                          return values;
+                        },
                         [&](const Choice& kind) -> Value {
                           if (std::find(kind.names.begin(), kind.names.end(), text) == kind.names.end())
                             unreadable(field, text);
@@ -192,6 +216,18 @@ bool assign(const Field& field, const Value& value, RunConfig& config) {
             kind.at(config) = values;
             return true;
           },
+          [&](const IntegerList& kind) {
+            const std::optional<std::vector<std::int64_t>> list = as_integers(value);
+            if (!list) return false;
+            const std::vector<std::int64_t>& values = *list;
+            if (values.size() > kMostListed ||
+                !std::all_of(values.begin(), values.end(),
+                             [&](std::int64_t v) { return v >= kind.min && v <= kind.max; })) {
+              return false;
+            }
+            kind.at(config) = values;
+            return true;
+          },
           [&](const Choice& kind) {
             const auto* name = std::get_if<std::string>(&value);
             if (!name) return false;
@@ -254,6 +290,7 @@ Value value_of(const Field& field, const RunConfig& config) {
                           if (values.size() == 1) return values.front();
                           return values;
                         },
+                        [&](const IntegerList& kind) -> Value { return kind.at(readable); },
                         [&](const Choice& kind) -> Value { return kind.names.at(kind.get(readable)); },
                         [&](const ScaleFactor& kind) -> Value {
                           const nn::Scale& scale = kind.at(readable);
@@ -280,6 +317,9 @@ std::string to_toml_text(const Value& value) {
                           std::vector<std::string> texts;
                           for (const double v : values) texts.push_back(real_text(v));
                           return fmt::format("[{}]", fmt::join(texts, ", "));
+                        },
+                        [](const std::vector<std::int64_t>& values) {
+                          return fmt::format("[{}]", fmt::join(values, ", "));
                         },
                         [](const std::vector<std::string>& values) {
                           std::vector<std::string> texts;

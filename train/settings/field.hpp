@@ -17,8 +17,8 @@
 namespace headtorch::train {
 
 /// A value as a file or a flag gives it.
-using Value =
-    std::variant<bool, std::int64_t, double, std::string, std::vector<double>, std::vector<std::string>>;
+using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<double>,
+                           std::vector<std::int64_t>, std::vector<std::string>>;
 
 struct Text {
   std::string& (*at)(RunConfig&);
@@ -42,6 +42,11 @@ struct RealList {
   std::vector<double>& (*at)(RunConfig&);
   double min;  ///< values lie above it; -infinity: any finite one
 };
+/// May be empty: "none" as a flag.
+struct IntegerList {
+  std::vector<std::int64_t>& (*at)(RunConfig&);
+  std::int64_t min, max;
+};
 struct Choice {
   std::vector<std::string> names;
   std::function<std::size_t(RunConfig&)> get;
@@ -57,7 +62,7 @@ struct KernelList {
 
 struct Field {
   std::string section, name, help;
-  std::variant<Text, Boolean, Integer, Real, RealList, Choice, ScaleFactor, KernelList> kind;
+  std::variant<Text, Boolean, Integer, Real, RealList, IntegerList, Choice, ScaleFactor, KernelList> kind;
 };
 
 /// Every field, in the order in which they are applied and written.

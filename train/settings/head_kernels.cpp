@@ -30,11 +30,16 @@ std::optional<std::int64_t> take_index(std::string_view& text) {
   return value;
 }
 
-/// "L0H1" taken off the front of an element; what stays is the kernel.
+/// "L0H1" (of an encoder-decoder: "E0H1", "D0H1", "C0H1") taken off the front of an element; what stays is
+/// the kernel.
 std::optional<nn::HeadKernelPlace> take_place(std::string_view& text) {
+  constexpr std::string_view kStacks = "LEDC";
   nn::HeadKernelPlace place;
   text = trimmed(text);
-  for (const auto& [letter, index] : {std::pair('L', &place.layer), std::pair('H', &place.head)}) {
+  const std::size_t stack = text.empty() ? std::string_view::npos : kStacks.find(text.front());
+  if (stack == std::string_view::npos) return std::nullopt;
+  place.stack = static_cast<Stack>(stack);
+  for (const auto& [letter, index] : {std::pair(text.front(), &place.layer), std::pair('H', &place.head)}) {
     if (!text.starts_with(letter)) return std::nullopt;
     text.remove_prefix(1);
     const std::optional<std::int64_t> value = take_index(text);
@@ -93,7 +98,7 @@ nn::HeadKernelPlace parse_head_kernel(std::string_view text) {
 }
 
 std::string head_kernel_text(const nn::HeadKernelPlace& place) {
-  return head_name(HeadPlace{place.layer, place.head}) + " " + kernel_text(place.kernel);
+  return head_name({place.layer, place.head, place.stack}) + " " + kernel_text(place.kernel);
 }
 
 }  // namespace headtorch::train

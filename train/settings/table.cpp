@@ -15,10 +15,16 @@ Choice choice(std::vector<std::string> names, Enum& (*at)(RunConfig&)) {
           [at](RunConfig& c, std::size_t index) { at(c) = static_cast<Enum>(index); }};
 }
 
+template <std::size_t n>
+std::vector<std::string> names_of(const std::string_view (&names)[n]) {
+  return {std::begin(names), std::end(names)};
+}
+
 Real at_least_zero(double& (*at)(RunConfig&)) { return {at, 0.0, true, kNoLimit}; }
 Real above_zero(double& (*at)(RunConfig&)) { return {at, 0.0, false, kNoLimit}; }
 Real probability(double& (*at)(RunConfig&)) { return {at, 0.0, true, 1.0}; }
 
+std::vector<nn::HeadKernelPlace>& head_kernels(RunConfig& c) { return c.model.head_kernels; }
 double& attention_dropout(RunConfig& c) { return c.model.attention.attention_dropout; }
 
 std::vector<Field> task_fields() {
@@ -31,15 +37,25 @@ std::vector<Field> task_fields() {
        Integer{[](RunConfig& c) -> std::int64_t& { return c.task.seq_len; }, 1, 4096, true}},
       {"task", "n_symbols", "different symbols; auto: the task's own, or those of the text",
        Integer{[](RunConfig& c) -> std::int64_t& { return c.task.n_symbols; }, 2, 100'000, true}},
+      {"task", "n_pairs", "pairs to recall, symbols to select; auto: the task's own (recall, mqar, select)",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.task.n_pairs; }, 1, 4096, true}},
+      {"task", "digit_order", "of the sum: its last digit first, or as it is written (add)",
+       choice<tasks::DigitOrder>(
+           {"reversed", "plain"}, [](RunConfig & c) -> auto& { return c.task.digit_order; })},
+      {"task", "operation", "of two numbers (modular)",
+       choice<tasks::Operation>(
+           {"add", "subtract", "multiply", "divide"},
+           [](RunConfig & c) -> auto& { return c.task.operation; })},
   };
 }
 
 std::vector<Field> model_fields() {
   using nn::Score;
   return {
-      {"model", "family", "encoder: every token sees all; causal: only those before it",
+      {"model", "family",
+       "encoder: every token sees all; causal: only those before it; encoder-decoder: a source beside them",
        choice<models::Family>(
-           {"encoder", "causal"}, [](RunConfig & c) -> auto& { return c.model.family; })},
+           {"encoder", "causal", "encoder-decoder"}, [](RunConfig & c) -> auto& { return c.model.family; })},
       {"model", "n_layers", "layers",
        Integer{[](RunConfig& c) -> std::int64_t& { return c.model.n_layers; }, 1, 64}},
       {"model", "n_heads", "attention heads a layer; must divide d_model",
@@ -57,27 +73,39 @@ std::vector<Field> model_fields() {
        probability([](RunConfig& c) -> double& { return c.model.attention.score_dropout; })},
       {"model", "position", "how a token knows where it stands",
        choice<nn::Position>(
-           {"none", "sinusoidal", "learned"}, [](RunConfig & c) -> auto& { return c.model.position; })},
+           names_of(nn::kPositionNames), [](RunConfig & c) -> auto& { return c.model.position; })},
       {"model", "position_norm", "LayerNorm after embedding and position are summed",
        Boolean{[](RunConfig& c) -> bool& { return c.model.position_norm; }}},
       {"model", "norm", "LayerNorm before or after each branch",
        choice<nn::NormPlace>(
            {"pre", "post"}, [](RunConfig & c) -> auto& { return c.model.norm; })},
+      {"model", "norm_kind", "layer: LayerNorm; rms: RMSNorm",
+       choice<nn::NormKind>(
+           {"layer", "rms"}, [](RunConfig & c) -> auto& { return c.model.norm_kind; })},
       {"model", "activation", "of the feed-forward",
        choice<nn::Activation>(
-           {"gelu", "relu"}, [](RunConfig & c) -> auto& { return c.model.activation; })},
+           {"gelu", "relu", "swiglu"}, [](RunConfig & c) -> auto& { return c.model.activation; })},
       {"model", "init", "initial weights",
        choice<nn::Init>(
            {"xavier", "he", "normal"}, [](RunConfig & c) -> auto& { return c.model.init; })},
       {"model", "qk_gain", "factor on the initial query and key weights",
        above_zero([](RunConfig& c) -> double& { return c.model.qk_gain; })},
-      {"model", "score", "what decides where a head looks; all but dot and raw-dot are fixed kernels",
+      {"model", "score",
+       "what decides where a head looks: learned ones up to linear and raw-dot, else a fixed kernel",
        choice<Score>(
-           {"dot", "uniform", "self", "fixed-gaussian", "fixed-exponential", "same-token",
-            "untrained-gaussian", "raw-dot"},
-           [](RunConfig & c) -> auto& { return c.model.attention.score; })},
-      {"model", "scale", "factor on q.k: 1/sqrt(features a head), one learned a head, or a number",
+           names_of(nn::kScoreNames), [](RunConfig & c) -> auto& { return c.model.attention.score; })},
+      {"model", "scale",
+       "factor on q.k (dot, cosine, linear): the score's own, one learned a head, or a number",
        ScaleFactor{[](RunConfig& c) -> nn::Scale& { return c.model.attention.scale; }}},
+      {"model", "qk_norm", "RMSNorm of each head's queries and keys",
+       Boolean{[](RunConfig& c) -> bool& { return c.model.attention.qk_norm; }}},
+      {"model", "window", "self-attention sees keys at most this far off; 0: every distance",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.model.window; }, 0, kMany}},
+      {"model", "hide_token", "tokens that are never seen as keys, as heatmap --input writes them",
+       Text{[](RunConfig& c) -> std::string& { return c.hide_token; }}},
+      {"model", "output_weight", "of the last layer: its own, or the embedding's (tied)",
+       choice<models::OutputWeight>(
+           {"own", "embedding"}, [](RunConfig & c) -> auto& { return c.model.output_weight; })},
       {"model", "bandwidth", "of a fixed kernel, one value or one a head",
        RealList{[](RunConfig& c) -> std::vector<double>& { return c.model.attention.bandwidth; }, 0.0}},
       {"model", "kernel_slope", "a of a kernel centred at key a i + b: 1 relative, -1 mirrored, 0 absolute",
@@ -87,13 +115,8 @@ std::vector<Field> model_fields() {
        RealList{[](RunConfig& c) -> std::vector<double>& { return c.model.attention.kernel_offset; },
                 -kNoLimit}},
       {"model", "head_kernels", "heads replaced by fixed kernels; the rest of the model stays the same",
-       KernelList{[](RunConfig & c) -> auto& {return c.model.head_kernels;
-}
-}  // namespace
-}  // namespace headtorch::train
-,
-}
-;
+       KernelList{head_kernels}},
+  };
 }
 
 std::vector<Field> train_fields() {
@@ -118,14 +141,25 @@ std::vector<Field> train_fields() {
       {"train", "entropy_weight",
        "rewards heads for entropy, against collapse: the loss less this times its mean; 0: off",
        at_least_zero([](RunConfig& c) -> double& { return c.train.entropy_weight; })},
+      {"train", "label_smoothing", "share of each label given to all classes alike",
+       probability([](RunConfig& c) -> double& { return c.train.label_smoothing; })},
       {"train", "weight_decay", "of AdamW, not on biases and norms",
        at_least_zero([](RunConfig& c) -> double& { return c.train.weight_decay; })},
       {"train", "beta2", "of AdamW", probability([](RunConfig& c) -> double& { return c.train.beta2; })},
+      {"train", "patience", "evaluations without a better validation loss before training stops; 0: never",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.train.patience; }, 0, kMany}},
       {"train", "seed", "decides data, initial weights and dropout",
        Integer{[](RunConfig& c) -> std::int64_t& { return c.train.seed; }, 0, std::int64_t{1} << 53}},
       {"train", "device", "where to compute; auto: a GPU when there is one",
        choice<DeviceChoice>(
            {"auto", "cpu", "cuda"}, [](RunConfig & c) -> auto& { return c.train.device; })},
+      {"train", "precision", "of matrix products; weights, softmax and norms stay in float32",
+       choice<Precision>(
+           {"float32", "bfloat16", "float16"}, [](RunConfig & c) -> auto& { return c.train.precision; })},
+      {"train", "recompute", "layers compute what backward needs again: less memory, more time",
+       Boolean{[](RunConfig& c) -> bool& { return c.train.recompute; }}},
+      {"train", "eval_lengths", "sequence lengths at which the trained model is tested besides its own",
+       IntegerList{[](RunConfig& c) -> std::vector<std::int64_t>& { return c.train.eval_lengths; }, 1, 4096}},
       {"train", "threads", "parts of a batch worked on side by side",
        Integer{[](RunConfig& c) -> std::int64_t& { return c.train.threads; }, 1, 256, true}},
       {"train", "eval_every", "steps between evaluations; 0: at the end only",

@@ -1,0 +1,62 @@
+#include <torch/torch.h>
+
+#include <cmath>
+
+#include "src/attention/per_head.hpp"
+#include "src/attention/scores.hpp"
+#include "src/nn/score.hpp"
+
+namespace headtorch::nn {
+namespace {
+
+/// -|q - k|^2 / (2 h^2) with a learned bandwidth h a head: Nadaraya-Watson regression on learned queries and
+/// keys. h starts at E^(1/4), where dot products of 1/sqrt(E) are the same but for the keys' norms.
+class GaussianScore final : public ScoreFunction {
+ public:
+  explicit GaussianScore(const ScoreSizes& sizes) {
+    // Its logarithm is learned, so that the bandwidth stays positive.
+    const double start = 0.25 * std::log(static_cast<double>(sizes.head_width));
+    log_bandwidth_ = register_parameter("log_bandwidth", torch::full({sizes.n_heads}, start));
+  }
+
+  Compares compares() const override { return Compares::kProjections; }
+  torch::Tensor forward(const ScoreInput& input) override {
+    return attention::gaussian_scores(input.q, input.k, log_bandwidth_.exp());
+  }
+
+ private:
+  torch::Tensor log_bandwidth_;  // [H]
+};
+
+/// The same on the layer's own input, detached, with given bandwidths: exp(-|x_i - x_j|^2 / 2 h^2),
+/// untrained.
+class UntrainedGaussianScore final : public ScoreFunction {
+ public:
+  UntrainedGaussianScore(const ScoreOptions& options, const ScoreSizes& sizes)
+      : bandwidth_(options.bandwidth), n_heads_(sizes.n_heads) {}
+
+  Compares compares() const override { return Compares::kInput; }
+  torch::Tensor forward(const ScoreInput& input) override {
+    const torch::Tensor h_H11 = attention::per_head("nn.score", "bandwidth", bandwidth_, n_heads_,
+                                                    input.options.requires_grad(false));
+    return attention::gaussian_scores(input.q.detach(), input.k.detach(), std::vector<double>{1.0}) /
+           h_H11.square();
+  }
+
+ private:
+  std::vector<double> bandwidth_;
+  std::int64_t n_heads_;
+};
+
+}  // namespace
+
+std::shared_ptr<ScoreFunction> make_gaussian_score(const ScoreOptions&, const ScoreSizes& sizes) {
+  return std::make_shared<GaussianScore>(sizes);
+}
+
+std::shared_ptr<ScoreFunction> make_untrained_gaussian_score(const ScoreOptions& options,
+                                                             const ScoreSizes& sizes) {
+  return std::make_shared<UntrainedGaussianScore>(options, sizes);
+}
+
+}  // namespace headtorch::nn
