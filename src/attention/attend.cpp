@@ -16,7 +16,8 @@ struct FusedMask {
 FusedMask fused_mask(const at::Tensor& q_BHTE, const at::Tensor& k_BHSE, const Mask& mask) {
   const std::int64_t queries = q_BHTE.size(2), keys = k_BHSE.size(2);
   // LibTorch aligns its causal flag to the first key, which is the same only for a square.
-  if (mask.visibility == Visibility::kCausal && !mask.visible.defined() && queries == keys) return {{}, true};
+  const bool plain = !mask.visible.defined() && mask.window >= keys - 1;
+  if (mask.visibility == Visibility::kCausal && plain && queries == keys) return {{}, true};
   const at::Tensor visible = resolve(mask, queries, keys, q_BHTE.device());
   if (!visible.defined()) return {};
   return {visible.dim() < 2 ? visible.expand({queries, keys}) : visible, false};

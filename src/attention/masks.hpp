@@ -3,6 +3,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <limits>
+
+#include "src/attention/piece.hpp"
 
 // Letters (docs/notation.md): B batch, H heads, T queries, S keys. One polarity everywhere: true = may look.
 
@@ -10,10 +13,13 @@ namespace headtorch::attention {
 
 enum class Visibility { kAll, kCausal };
 
-/// Which keys each query may look at: both conditions hold at once.
+inline constexpr std::int64_t kNoWindow = std::numeric_limits<std::int64_t>::max();
+
+/// Which keys each query may look at: all conditions hold at once.
 struct Mask {
   Visibility visibility = Visibility::kAll;
-  at::Tensor visible;  ///< bool, broadcastable to [B, H, T, S]; undefined: every key
+  at::Tensor visible;               ///< bool, broadcastable to [B, H, T, S]; undefined: every key
+  std::int64_t window = kNoWindow;  ///< positions i and j see each other iff |i - j| <= window; >= 0
 };
 
 /// Query i sees key j iff j <= i + (S - T): aligned to the last key, so that one new query after S-1 cached
@@ -27,7 +33,11 @@ at::Tensor padding_mask(const at::Tensor& lengths_B, std::int64_t keys);
 at::Tensor combine(const at::Tensor& a, const at::Tensor& b);
 
 /// The mask as one tensor, or undefined when every key is visible.
-/// @throws ShapeError unless `visible` is bool and broadcasts to [*, *, T, S].
+/// @throws ShapeError unless `visible` is bool and broadcasts to [*, *, T, S]; ConfigError for a window < 0.
 at::Tensor resolve(const Mask& mask, std::int64_t queries, std::int64_t keys, at::Device device);
+
+/// The same for a piece of the matrix that `mask` belongs to: `visible` is that of the whole matrix.
+/// @throws ShapeError also when the piece is not inside `visible`.
+at::Tensor resolve(const Mask& mask, const Piece& piece, at::Device device);
 
 }  // namespace headtorch::attention

@@ -8,70 +8,29 @@
 #include "src/attention/scores.hpp"
 #include "src/attention/softmax.hpp"
 #include "src/core/error.hpp"
+#include "tests/support/attention_inputs.hpp"
 #include "tests/support/tensors.hpp"
 
 namespace headtorch::attention {
 namespace {
 
 using test::close;
+using test::differentiate;
 using test::doubles;
 using test::identical;
+using test::Inputs;
+using test::inputs;
+using test::kSizes;
+using test::masks;
+using test::NamedMask;
 using test::normal;
+using test::Sizes;
+using test::WithGradients;
 using torch::Tensor;
-
-struct Sizes {
-  std::int64_t batch, heads, queries, keys, features, values;
-};
-
-const std::vector<Sizes> kSizes = {{2, 2, 6, 6, 4, 3}, {1, 1, 1, 1, 1, 1}, {1, 3, 7, 7, 5, 5},
-                                   {3, 1, 2, 5, 3, 3}, {2, 2, 5, 2, 4, 4}, {1, 2, 33, 33, 16, 16}};
-
-struct NamedMask {
-  std::string name;
-  Mask mask;
-};
-
-// None, causal, padding, both, and random ones in which some rows see nothing.
-std::vector<NamedMask> masks(const Sizes& s) {
-  const Tensor lengths = torch::clamp_min(s.keys - torch::arange(s.batch), 1);
-  const Tensor padding = padding_mask(lengths, s.keys);
-  torch::manual_seed(3);
-  Tensor random = torch::rand({s.batch, s.heads, s.queries, s.keys}) < 0.6;
-  random.select(2, s.queries / 2).fill_(false);
-  return {{"none", {}},
-          {"causal", {Visibility::kCausal, {}}},
-          {"padding", {Visibility::kAll, padding}},
-          {"causal and padding", {Visibility::kCausal, padding}},
-          {"rows with nothing to see", {Visibility::kAll, random}},
-          {"causal, rows with nothing to see", {Visibility::kCausal, random}}};
-}
-
-struct Inputs {
-  Tensor q, k, v;
-};
-
-Inputs inputs(const Sizes& s, std::uint64_t seed = 1) {
-  return {normal({s.batch, s.heads, s.queries, s.features}, seed),
-          normal({s.batch, s.heads, s.keys, s.features}, seed + 1),
-          normal({s.batch, s.heads, s.keys, s.values}, seed + 2)};
-}
 
 Attended explicit_path(const Inputs& in, const Mask& mask, double scale = 0.5) {
   return attend_explicit(scaled_dot_scores(in.q, in.k, scale), in.v,
                          resolve(mask, in.q.size(2), in.k.size(2), torch::kCPU));
-}
-
-struct WithGradients {
-  Tensor y;
-  std::vector<Tensor> gradients;
-};
-
-WithGradients differentiate(const Inputs& in, const std::function<Tensor(const Inputs&)>& path,
-                            const Tensor& grad_y) {
-  const Inputs leaf{in.q.clone().requires_grad_(), in.k.clone().requires_grad_(),
-                    in.v.clone().requires_grad_()};
-  const Tensor y = path(leaf);
-  return {y, torch::autograd::grad({y}, {leaf.q, leaf.k, leaf.v}, {grad_y})};
 }
 
 // ---- softmax
@@ -380,51 +339,6 @@ TEST(Attend, shapes_that_do_not_fit_are_refused) {
   EXPECT_THROW(attend_fused(in.q, in.k, in.v.narrow(2, 0, 4), {}, 1.0), ShapeError);
   EXPECT_THROW(attend_fused(in.q, in.k, in.v, {Visibility::kAll, torch::ones({6, 4}, torch::kBool)}, 1.0),
                ShapeError);
-}
-
-// ---- scores
-
-TEST(Scores, G07_the_root_of_the_features_a_head) {
-  const Tensor q = torch::ones({1, 2, 1, 4}, torch::kFloat64);
-  const Tensor k =
-      torch::stack({torch::ones({4}), torch::zeros({4})}).to(torch::kFloat64).expand({1, 2, 2, 4});
-  const Tensor weights = masked_softmax(scaled_dot_scores(q, k, 1.0 / std::sqrt(4.0)), {});
-  EXPECT_TRUE(close(weights[0][1][0], doubles({.8807971, .1192029}, {2}), 1e-7));
-}
-
-TEST(Scores, a_factor_for_each_head_scales_that_head) {
-  const Inputs in = inputs({2, 3, 4, 4, 5, 5});
-  const Tensor by_head = scaled_dot_scores(in.q, in.k, doubles({0.5, 2.0, -1.0}, {3}));
-  for (const auto& [head, factor] : {std::pair{0, 0.5}, {1, 2.0}, {2, -1.0}}) {
-    EXPECT_TRUE(close(by_head.select(1, head), scaled_dot_scores(in.q, in.k, factor).select(1, head)));
-  }
-}
-
-TEST(Scores, gradients_are_the_numeric_ones_for_each_score_and_mask) {
-  const Sizes s{1, 2, 3, 4, 3, 2};
-  const Inputs in = inputs(s);
-  const Tensor grad_y = normal({1, 2, 3, 2}, 6), factors = doubles({0.4, 1.3}, {2});
-  for (const auto& named : masks(s)) {
-    SCOPED_TRACE(named.name);
-    const Tensor visible = resolve(named.mask, 3, 4, torch::kCPU);
-    const auto loss = [&](const Tensor& scores) {
-      return (attend_explicit(scores, in.v, visible).y * grad_y).sum();
-    };
-    const std::vector<std::pair<std::string, std::function<Tensor(const Tensor&)>>> of_q = {
-        {"dot", [&](const Tensor& q) { return loss(scaled_dot_scores(q, in.k, 0.6)); }},
-        {"dot by head", [&](const Tensor& q) { return loss(scaled_dot_scores(q, in.k, factors)); }},
-        {"gaussian", [&](const Tensor& q) {
-           return loss(gaussian_scores(q, in.k, {0.8, 1.7}));
-         }}};
-    for (const auto& [name, f] : of_q) {
-      EXPECT_TRUE(close(test::analytic_gradient(f, in.q), test::numeric_gradient(f, in.q),
-                        test::kNumericGradientTolerance))
-          << name;
-    }
-    const auto of_factor = [&](const Tensor& t) { return loss(scaled_dot_scores(in.q, in.k, t)); };
-    EXPECT_TRUE(close(test::analytic_gradient(of_factor, factors), test::numeric_gradient(of_factor, factors),
-                      test::kNumericGradientTolerance));
-  }
 }
 
 }  // namespace

@@ -81,6 +81,8 @@ def sdpa(s):
     variants["one_empty_row"] = {"mask": write(empty), "out": write(out), "grad_q": write(gq), "grad_k": write(gk),
                                  "grad_v": write(gv)}
     variants["unscaled"] = {"out": write(attend(q, k, v, scale=1.0)[0])}
+    bias = read(s["variants"]["causal_additive_bias"]["bias"])
+    variants["causal_additive_bias"] = {"bias": write(bias), "out": write(attend(q, k, v, masks["causal"], bias=bias)[0])}
     qx = read(s["variants"]["cross_3_queries_padding"]["q"])
     out, w = attend(qx, k, v, pad)
     variants["cross_3_queries_padding"] = {"q": write(qx), "weights": write(w), "out": write(out)}
@@ -176,6 +178,78 @@ def gaussian(s):
                         "grad_log_h": (grad_scores * squares / (h * h)).sum((1, 2)).tolist()}}
 
 
+def scores(s):
+    """Weights of other scores on the inputs of gaussian_kernel_attention.multi_d (heads first)."""
+    q, k = (read(s["multi_d"][n]) for n in "qk")
+    scale, weight = np.array([0.6, 2.5])[:, None, None], np.array([[0.5, -1.2, 2.0], [1.5, 0.7, -0.4]])
+    cosine = np.einsum("hte,hse->hts", q, k) / np.linalg.norm(q, axis=-1)[:, :, None] / np.linalg.norm(k, axis=-1)[:, None]
+    additive = (np.tanh(q[:, :, None] + k[:, None]) * weight[:, None, None]).sum(-1)
+    phi = lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))) + 1
+    linear = np.einsum("hte,hse->hts", phi(np.sqrt(scale) * q), phi(np.sqrt(scale) * k))
+    row_of = lambda w: w / w.sum(-1, keepdims=True)
+    early = linear * np.tril(np.ones(linear.shape[1:]), linear.shape[2] - linear.shape[1])
+    return {"scale_per_head": scale.ravel().tolist(), "weight_per_head": write(weight),
+            "cosine": write(masked_softmax(scale * cosine)), "additive": write(masked_softmax(additive)),
+            "linear": write(row_of(linear)), "linear_causal": write(row_of(early))}
+
+
+def rope(s):
+    """Pairs (2i, 2i+1) turned by position * base^(-2i/d); the first d features only, where d is given."""
+    def turn(x, positions, d):
+        y = np.array(x)
+        for row, p in enumerate(positions):
+            for i in range(0, d, 2):
+                c, n = math.cos(p * s["base"] ** (-i / d)), math.sin(p * s["base"] ** (-i / d))
+                y[row, i], y[row, i + 1] = x[row, i] * c - x[row, i + 1] * n, x[row, i] * n + x[row, i + 1] * c
+        return y
+    x, (q, k) = read(s["x"]), (read(s["relative"][n]) for n in "qk")
+    dot = lambda m, n: float(turn(q[None], [m], 8)[0] @ turn(k[None], [n], 8)[0])
+    return {"base": s["base"], "x": s["x"], "positions": s["positions"], "interleaved": write(turn(x, s["positions"], 8)),
+            "first_7": write(turn(x[:, :7], s["positions"], 6)),
+            "relative": {"q": s["relative"]["q"], "k": s["relative"]["k"],
+                         "rows": [{"m": r["m"], "n": r["n"], "dot": dot(r["m"], r["n"])} for r in s["relative"]["rows"]]}}
+
+
+def alibi(_):
+    """Press, Smith and Lewis 2022: a geometric sequence; heads in between come from twice the power of two below."""
+    def slopes(n):
+        if n & (n - 1) == 0:
+            return [2.0 ** (-8.0 * i / n) for i in range(1, n + 1)]
+        below = 1 << (n.bit_length() - 1)
+        return slopes(below) + slopes(2 * below)[::2][:n - below]
+    bias = [[[-m * (i - j) if j <= i else 0.0 for j in range(5)] for i in range(5)] for m in slopes(4)]
+    return {**{str(n): slopes(n) for n in (1, 2, 4, 6, 8, 12, 16)}, "causal_bias_4_heads_L5": write(bias)}
+
+
+def t5_bucket(ahead, both, count, furthest):
+    """Published formula in whole numbers: the largest n with (furthest / near)^n <= (distance / near)^(count - near)."""
+    count, first = (count // 2, count // 2 if ahead > 0 else 0) if both else (count, 0)
+    distance, near = (abs(ahead) if both else max(-ahead, 0)), count // 2
+    if distance < near:
+        return first + distance
+    n = 0
+    while n < count and furthest ** (n + 1) * near ** (count - near) <= distance ** (count - near) * near ** (n + 1):
+        n += 1
+    return first + min(near + n, count - 1)
+
+
+def t5_buckets(s):
+    both, past = ([t5_bucket(r, way, s["num_buckets"], s["max_distance"]) for r in range(-140, 141)] for way in (True, False))
+    small = [[t5_bucket(r, way, 8, 32) for r in range(-140, 141)] for way in (True, False)]
+    return {"num_buckets": s["num_buckets"], "max_distance": s["max_distance"], "bidirectional": both,
+            "unidirectional": past, "bidirectional_8_to_32": small[0], "unidirectional_8_to_32": small[1]}
+
+
+def local_window(s):
+    q, k, v = (read(s[n]) for n in "qkv")
+    apart = np.arange(7)[:, None] - np.arange(7)
+    rows = []
+    for row in s["rows"]:
+        mask = (abs(apart) <= row["w"]) & ((apart >= 0) | (not row["causal"]))
+        rows.append({"w": row["w"], "causal": row["causal"], "mask": write(mask), "out": write(attend(q, k, v, mask)[0])})
+    return {"q": s["q"], "k": s["k"], "v": s["v"], "rows": rows}
+
+
 def row_entropy(w):
     return -np.sum(w * np.log(np.where(w > 0, w, 1)), -1)
 
@@ -234,11 +308,13 @@ def main():
     result = {"about": "float64, made by make_attention.py (numpy)"}
     for name, make in (("softmax_extremes", softmax_extremes), ("sdpa", sdpa), ("multihead", multihead), ("gelu", gelu),
                        ("sinusoidal", sinusoidal), ("gaussian_kernel_attention", gaussian), ("entropy", entropy),
+                       ("rope", rope), ("alibi", alibi), ("t5_buckets", t5_buckets), ("local_window", local_window),
                        ("cross_entropy", cross_entropy), ("noam_schedule", noam_schedule), ("adamw", adamw)):
         result[name] = make(source.get(name))
+    result["scores"] = scores(source["gaussian_kernel_attention"])
     result["block"] = block(source["block"], source["multihead"])
     for name, part in result.items():
-        if name != "about":
+        if name in source and name != "about":
             print(f"{name}: largest difference {largest_difference(part, source[name]):.1e}")
     OWN.write_text(json.dumps(result, separators=(",", ":"), allow_nan=False) + "\n")
 
