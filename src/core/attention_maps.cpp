@@ -4,6 +4,24 @@
 
 namespace headtorch {
 
+const SequenceLabels& query_labels(const AttentionMaps& maps, Stack stack) {
+  return stack == Stack::kEncoder ? maps.source : maps;
+}
+
+const SequenceLabels& key_labels(const AttentionMaps& maps, Stack stack) {
+  return stack == Stack::kEncoder || stack == Stack::kCross ? maps.source : maps;
+}
+
+std::optional<std::size_t> find_layer(const AttentionMaps& maps, const HeadPlace& head) {
+  for (std::size_t index = 0; index < maps.layers.size(); ++index) {
+    const LayerWeights& layer = maps.layers[index];
+    if (layer.stack == head.stack && layer.layer == head.layer) {
+      return head.head >= 0 && head.head < layer.heads ? std::optional(index) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<std::int64_t> token_ids(std::span<const std::string> tokens) {
   std::unordered_map<std::string_view, std::int64_t> first;
   std::vector<std::int64_t> ids;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,6 +55,13 @@ struct AttentionMaps : SequenceLabels {
   PatchedImage image = {};     ///< of the source where there is one, else of the base
   std::vector<LayerWeights> layers = {};  ///< from the input upwards: encoder, decoder, cross
 };
+
+/// What the rows, and the columns, of a stack's weights stand for.
+const SequenceLabels& query_labels(const AttentionMaps& maps, Stack stack);
+const SequenceLabels& key_labels(const AttentionMaps& maps, Stack stack);
+
+/// Where in `maps.layers` a head's layer stands; none when the layer, or the head in it, is not there.
+std::optional<std::size_t> find_layer(const AttentionMaps& maps, const HeadPlace& head);
 
 /// Ids for tokens of which only the text is known: the position at which the same text first stands.
 std::vector<std::int64_t> token_ids(std::span<const std::string> tokens);

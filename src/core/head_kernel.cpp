@@ -38,18 +38,28 @@ void check(const HeadKernel& kernel) {
   }
 }
 
+/// The keys that a row sees, ascending.
+std::vector<std::size_t> visible_keys(const Sight& sight, std::int64_t query, std::int64_t keys) {
+  std::vector<std::size_t> visible;
+  for (std::int64_t key = sight.first(query); key < std::min(sight.stop(query), keys); ++key) {
+    if (sight.is_open(key)) visible.push_back(static_cast<std::size_t>(key));
+  }
+  return visible;
+}
+
 /// Relative to the nearest visible key, so that the largest exponent is 0 at any bandwidth.
-void fill_gaussian(std::vector<double>& row, std::int64_t visible, double centre, double bandwidth) {
-  const double nearest =
-      std::abs(std::clamp(std::round(centre), 0.0, static_cast<double>(visible - 1)) - centre);
+void fill_gaussian(std::vector<double>& row, std::span<const std::size_t> visible, double centre,
+                   double bandwidth) {
+  const auto distance_to = [centre](std::size_t key) { return std::abs(static_cast<double>(key) - centre); };
+  double nearest = distance_to(visible.front());
+  for (const std::size_t key : visible) nearest = std::min(nearest, distance_to(key));
   double sum = 0.0;
-  for (std::int64_t j = 0; j < visible; ++j) {
-    const double distance = std::abs(static_cast<double>(j) - centre);
+  for (const std::size_t key : visible) {
+    const double distance = distance_to(key);
     const double further = distance - nearest;
-    double& weight = row[static_cast<std::size_t>(j)];
-    weight =
+    row[key] =
         further > 0.0 ? std::exp(-0.5 * (further / bandwidth) * ((distance + nearest) / bandwidth)) : 1.0;
-    sum += weight;
+    sum += row[key];
   }
   for (double& weight : row) weight /= sum;
 }
@@ -70,10 +80,9 @@ bool names_key(KernelFamily family, std::span<const std::int64_t> ids, std::size
 }
 
 void fill_tokens(std::vector<double>& row, KernelFamily family, std::span<const std::int64_t> ids,
-                 std::int64_t query, std::int64_t visible) {
+                 std::int64_t query, std::span<const std::size_t> visible) {
   std::vector<std::size_t> named;
-  for (std::int64_t j = 0; j < visible; ++j) {
-    const auto key = static_cast<std::size_t>(j);
+  for (const std::size_t key : visible) {
     if (names_key(family, ids, static_cast<std::size_t>(query), key)) named.push_back(key);
   }
   if (named.empty()) return;
@@ -89,12 +98,13 @@ std::string short_number(double value) {
   return text == "-0" ? "0" : text;
 }
 
-std::string describe_gaussian(const HeadKernel& kernel, std::int64_t keys) {
+std::string describe_gaussian(const HeadKernel& kernel, std::int64_t keys, Stack stack) {
   const std::string width =
       kernel.bandwidth < kPointMass ? "h <= 0.35" : "h " + short_number(kernel.bandwidth);
   const std::string offset = short_number(kernel.offset);
   if (kernel.slope == 1.0) {
-    return offset == "0" ? fmt::format("a Gaussian around the own position, {}", width)
+    return offset == "0" ? fmt::format("a Gaussian around the {} position, {}",
+                                       stack == Stack::kCross ? "same" : "own", width)
                          : fmt::format("a Gaussian at offset {}, {}", offset, width);
   }
   if (kernel.slope == -1.0) {
@@ -157,20 +167,36 @@ double& field(HeadKernel& kernel, std::string_view name) {
 
 }  // namespace
 
+std::int64_t Sight::first(std::int64_t query) const {
+  return window < 0 ? 0 : std::clamp<std::int64_t>(query - window, 0, length);
+}
+
+std::int64_t Sight::stop(std::int64_t query) const {
+  const std::int64_t last = causal ? std::min(query + 1, length) : length;
+  return window < 0 ? last : std::min(last, query + window + 1);
+}
+
+std::int64_t Sight::visible(std::int64_t query) const {
+  const std::int64_t from = first(query), to = std::max(stop(query), from);
+  if (open.empty()) return to - from;
+  return std::count_if(open.begin() + from, open.begin() + to, [](std::uint8_t one) { return one != 0; });
+}
+
 std::vector<double> kernel_row(const HeadKernel& kernel, std::int64_t query, std::int64_t keys,
                                const Sight& sight, std::span<const std::int64_t> ids) {
   check(kernel);
   std::vector<double> row(static_cast<std::size_t>(std::max<std::int64_t>(keys, 0)), 0.0);
-  const std::int64_t visible = std::clamp<std::int64_t>(sight.visible(query), 0, std::ssize(row));
-  if (visible == 0) return row;
+  const std::vector<std::size_t> visible = visible_keys(sight, query, keys);
+  if (visible.empty()) return row;
 
   if (kernel.family == KernelFamily::kKey) {
-    if (kernel.key >= 0 && kernel.key < visible) row[static_cast<std::size_t>(kernel.key)] = 1.0;
+    if (kernel.key < keys && sight.sees(query, kernel.key)) row[static_cast<std::size_t>(kernel.key)] = 1.0;
   } else if (kernel.family == KernelFamily::kGaussian) {
     const double centre = kernel.slope * static_cast<double>(query) + kernel.offset;
     fill_gaussian(row, visible, centre, kernel.bandwidth);
   } else if (kernel.family != KernelFamily::kUniform && query < sight.length) {
-    if (std::ssize(ids) < std::max(visible, query + 1)) {
+    const auto least = std::max(static_cast<std::int64_t>(visible.back()), query) + 1;
+    if (std::ssize(ids) < least) {
       throw ShapeError("kernel_row", fmt::format("{} token ids, expected {}", ids.size(), sight.length));
     }
     fill_tokens(row, kernel.family, ids, query, visible);
@@ -178,9 +204,8 @@ std::vector<double> kernel_row(const HeadKernel& kernel, std::int64_t query, std
 
   const bool none = std::all_of(row.begin(), row.end(), [](double weight) { return weight == 0.0; });
   const double eps = none ? 1.0 : kernel.eps;
-  for (std::int64_t j = 0; j < visible; ++j) {
-    double& weight = row[static_cast<std::size_t>(j)];
-    weight = (1.0 - eps) * weight + eps / static_cast<double>(visible);
+  for (const std::size_t key : visible) {
+    row[key] = (1.0 - eps) * row[key] + eps / static_cast<double>(visible.size());
   }
   return row;
 }
@@ -234,12 +259,12 @@ HeadKernel parse_kernel(std::string_view text) {
   return kernel;
 }
 
-std::string describe(const HeadKernel& kernel, std::int64_t keys) {
+std::string describe(const HeadKernel& kernel, std::int64_t keys, Stack stack) {
   switch (kernel.family) {
     case KernelFamily::kKey:
       return fmt::format("one key ({})", kernel.key);
     case KernelFamily::kGaussian:
-      return describe_gaussian(kernel, keys);
+      return describe_gaussian(kernel, keys, stack);
     case KernelFamily::kSameToken:
       return "a same-token kernel";
     case KernelFamily::kFirstSameToken:

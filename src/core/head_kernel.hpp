@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "src/core/head_place.hpp"
+
 // Kernels that a head can be held against, or be replaced by: they depend on positions or on token ids only.
 
 namespace headtorch {
@@ -33,17 +35,26 @@ struct HeadKernel {
   bool operator==(const HeadKernel&) const = default;
 };
 
-/// Which keys a query may look at: those below `length`, and none after the query when causal. Rows at or
-/// beyond `length` are padding.
+/// Which keys a query may look at: open ones from first(query) up to, not with, stop(query). In
+/// cross-attention queries are positions of another sequence, and neither causal nor window applies.
 struct Sight {
-  bool causal = false;
-  std::int64_t length = 0;
+  bool causal = false;                  ///< none after the query
+  std::int64_t length = 0;              ///< keys before the padding
+  std::int64_t window = -1;             ///< none further from the query than this; -1: no window
+  std::vector<std::uint8_t> open = {};  ///< by key, 0 where no query may look; empty: all are open
 
-  std::int64_t visible(std::int64_t query) const { return causal && query < length ? query + 1 : length; }
+  std::int64_t first(std::int64_t query) const;
+  std::int64_t stop(std::int64_t query) const;
+  bool is_open(std::int64_t key) const { return open.empty() || open[static_cast<std::size_t>(key)] != 0; }
+  bool sees(std::int64_t query, std::int64_t key) const {
+    return key >= first(query) && key < stop(query) && is_open(key);
+  }
+  /// Number of keys it may look at.
+  std::int64_t visible(std::int64_t query) const;
 };
 
 /// One row of K over all keys; zero where a key is not visible.  @param ids token of each position, at least
-/// `sight.length` of them; empty is enough for families without tokens.
+/// `sight.length` of them; empty is enough for families without tokens, as in cross-attention.
 /// @throws ConfigError for a bandwidth that is not > 0 or an eps outside 0..1.
 std::vector<double> kernel_row(const HeadKernel& kernel, std::int64_t query, std::int64_t keys,
                                const Sight& sight, std::span<const std::int64_t> ids);
@@ -59,7 +70,7 @@ HeadKernel parse_kernel(std::string_view text);
 
 /// For a sentence: "a mirrored Gaussian, h 0.4". A bandwidth below 0.35 is a point mass: "h <= 0.35".
 /// @param keys positions of the head: a mirrored kernel whose offset is not the last one then says so; 0: not
-/// known.
-std::string describe(const HeadKernel& kernel, std::int64_t keys = 0);
+/// known.  @param stack in cross-attention a query has no own position among the keys, but the same one.
+std::string describe(const HeadKernel& kernel, std::int64_t keys = 0, Stack stack = Stack::kSelf);
 
 }  // namespace headtorch

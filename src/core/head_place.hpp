@@ -21,6 +21,12 @@ struct HeadPlace {
   auto operator<=>(const HeadPlace&) const = default;
 };
 
+/// "layer-0"; in an encoder-decoder "encoder-layer-0", "cross-layer-0": how names of files about a layer
+/// begin.
+std::string layer_file_name(Stack stack, std::int64_t layer);
+/// "layer 0"; in an encoder-decoder "encoder layer 0", "cross-attention layer 0".
+std::string layer_title(Stack stack, std::int64_t layer);
+
 /// "L0H1"; in an encoder-decoder "E0H1", "D0H1" or "C0H1".
 std::string head_name(const HeadPlace& place);
 

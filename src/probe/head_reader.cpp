@@ -20,7 +20,7 @@ namespace {
 
 /// What is added up of one head.
 struct Head {
-  std::size_t layer = 0;
+  std::size_t layer = 0;  // of the maps
   std::int64_t index = 0;
   HeadScores scores;
   KernelStatistics fit, judge;
@@ -35,14 +35,14 @@ std::vector<double> weights_of(const std::vector<std::vector<double>>& importanc
   if (importance.empty()) return {};
   const std::vector<double>& all = importance[layer];
   if (!std::cmp_equal(all.size(), shape.heads * shape.queries)) {
-    throw ShapeError("heads", fmt::format("{} row importances in layer {}, expected {} x {}", all.size(),
-                                          layer, shape.heads, shape.queries));
+    throw ShapeError("heads", fmt::format("{} row importances in {}, expected {} x {}", all.size(),
+                                          layer_title(shape.stack, shape.layer), shape.heads, shape.queries));
   }
   std::vector<double> own(all.begin() + head * shape.queries, all.begin() + (head + 1) * shape.queries);
   for (const double weight : own) {
     if (!(weight >= 0.0 && std::isfinite(weight))) {
-      throw ConfigError("heads", fmt::format("layer {}, head {}: a row importance is {}, expected >= 0",
-                                             layer, head, weight));
+      throw ConfigError("heads", fmt::format("{}, head {}: a row importance is {}, expected >= 0",
+                                             layer_title(shape.stack, shape.layer), head, weight));
     }
   }
   return own;
@@ -61,6 +61,7 @@ struct HeadReader::State {
   HeadReaderOptions options;
   std::vector<LayerShape> shapes;
   bool causal = false, judged = false;
+  std::int64_t window = -1;
   std::vector<Head> heads;       // by layer and head
   std::vector<HeadPairs> pairs;  // by layer
 
@@ -73,8 +74,8 @@ struct HeadReader::State {
 void HeadReader::State::start(const AttentionMaps& maps) {
   const std::vector<LayerShape> given = checked_shapes(maps);
   if (!shapes.empty()) {
-    if (given != shapes || causal != maps.causal) {
-      throw ShapeError("heads", "layers, heads or sizes are not those of the inputs before");
+    if (given != shapes || causal != maps.causal || window != maps.window) {
+      throw ShapeError("heads", "layers, heads, sizes or masks are not those of the inputs before");
     }
     return;
   }
@@ -98,6 +99,7 @@ void HeadReader::State::start(const AttentionMaps& maps) {
   for (const LayerShape& shape : given) pairs.emplace_back(shape.heads);
   shapes = given;
   causal = maps.causal;
+  window = maps.window;
 }
 
 std::vector<std::vector<RecordedInput>> HeadReader::State::checked(
@@ -166,10 +168,11 @@ void HeadReader::judge(const AttentionMaps& maps) {
 void HeadReader::repeated(const AttentionMaps& maps) {
   if (state_->shapes.empty()) throw ShapeError("heads", "repeated tokens before any inputs to fit");
   const std::vector<LayerShape> given = checked_shapes(maps);
-  const bool fits = std::equal(given.begin(), given.end(), state_->shapes.begin(), state_->shapes.end(),
-                               [](const LayerShape& a, const LayerShape& b) {
-                                 return a.heads == b.heads && a.is_self() == b.is_self();
-                               });
+  const bool fits =
+      std::equal(given.begin(), given.end(), state_->shapes.begin(), state_->shapes.end(),
+                 [](const LayerShape& a, const LayerShape& b) {
+                   return a.heads == b.heads && a.stack == b.stack && a.is_self() == b.is_self();
+                 });
   if (!fits) throw ShapeError("heads", "layers or heads are not those of the inputs before");
   const std::vector<std::vector<RecordedInput>> inputs = state_->checked(maps, given);
   for_each_index(state_->heads.size(), [&](std::size_t i) {
@@ -190,8 +193,9 @@ std::vector<HeadReport> HeadReader::reports() const {
     const LayerShape& shape = state_->shapes[head.layer];
     const HeadPairs::Nearest like = state_->pairs[head.layer].nearest(head.index);
     HeadReport& report = reports[i];
-    report.layer = static_cast<std::int64_t>(head.layer);
+    report.layer = shape.layer;
     report.head = head.index;
+    report.stack = shape.stack;
     report.queries = shape.queries;
     report.keys = shape.keys;
     report.scores = head.scores.scores(like.divergence);

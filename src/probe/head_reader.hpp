@@ -10,17 +10,17 @@
 namespace headtorch::probe {
 
 struct HeadReaderOptions {
-  /// Importance of each row, [layers][heads * queries], >= 0. Empty, or all zero for a head: every row alike,
-  /// and the reports say so.
+  /// Importance of each row, [AttentionMaps::layers][heads * queries], >= 0. Empty, or all zero for a head:
+  /// every row alike, and the reports say so.
   std::vector<std::vector<double>> row_importance;
   bool kernel_by_row = false;  ///< also a centre and bandwidth for each row (A12)
 };
 
 /// Reads weights a few inputs at a time, so that they need never be in memory at once, and says what each
 /// head does. Scores are over the inputs of both halves; kernels are fitted on the first and judged on the
-/// second. Memory does not grow with the inputs, but for one summed map a head for each length of padded
-/// ones. Each row is divided by its sum, which must be within 1 % of one; a row of zeros sees nothing and
-/// counts nowhere. Results do not depend on the number of threads.
+/// second. Memory does not grow with the inputs, but for one summed map a head for each length of padded ones
+/// and each place of hidden tokens. Each row is divided by its sum, which must be within 1 % of one; a row of
+/// zeros sees nothing and counts nowhere. Results do not depend on the number of threads.
 class HeadReader {
  public:
   explicit HeadReader(HeadReaderOptions options);
@@ -37,7 +37,8 @@ class HeadReader {
   /// have another length.
   void repeated(const AttentionMaps& maps);
 
-  /// One report a head, by layer and head. With nothing to judge on, the fitted half is used and said to be.
+  /// One report a head, by AttentionMaps::layers and head. Heads are compared within their layer. With
+  /// nothing to judge on, the fitted half is used and said to be.
   std::vector<HeadReport> reports() const;
 
  private:

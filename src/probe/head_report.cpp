@@ -19,10 +19,7 @@ const Score& HeadReport::score(std::string_view name) const {
   throw ConfigError("heads", fmt::format("no score '{}', expected one of {}", name, known));
 }
 
-std::string head_name(const HeadReport& head) {
-  const std::string name = headtorch::head_name({head.layer, head.head});
-  return head.stack.empty() ? name : head.stack + " " + name;
-}
+std::string head_name(const HeadReport& head) { return headtorch::head_name(head.place()); }
 
 std::string sentence(const HeadReport& head) {
   const NearestKernel& nearest = head.kernel;
@@ -36,7 +33,7 @@ std::string sentence(const HeadReport& head) {
   if (nearest.kernel.family == KernelFamily::kUniform) {
     return fmt::format("{} is no kernel tried: none explains anything{}", name, little);
   }
-  const std::string kernel = describe(nearest.kernel, head.keys);
+  const std::string kernel = describe(nearest.kernel, head.keys, head.stack);
   const std::string explains = fmt::format("explains {:.0f} %{}", 100.0 * nearest.explained, little);
   if (nearest.explained >= kIsKernel) return fmt::format("{} is {}, {}", name, kernel, explains);
   if (nearest.explained >= kIsPartly) return fmt::format("{} is partly {}, {}", name, kernel, explains);

@@ -66,8 +66,8 @@ inline constexpr double kDoubtfulKl =
     0.05;  ///< nats: below, what is explained is little and comes with a warning
 
 struct HeadReport {
-  std::int64_t layer = 0, head = 0;  ///< from 0
-  std::string stack;                 ///< "encoder", "decoder", "cross"; empty where a model has one stack
+  std::int64_t layer = 0, head = 0;  ///< from 0, the layer within its stack
+  Stack stack = Stack::kSelf;
   std::int64_t queries = 0, keys = 0;
   std::vector<NamedScore> scores;         ///< in the order of docs/reading_heads.md
   std::optional<std::int64_t> sink_key;   ///< the key of score "sink"
@@ -75,11 +75,12 @@ struct HeadReport {
   NearestKernel kernel;
   std::vector<std::string> labels;  ///< probe/labels.hpp
 
+  HeadPlace place() const { return {layer, head, stack}; }
   /// @throws ConfigError for an unknown name.
   const Score& score(std::string_view name) const;
 };
 
-/// "L0H1", "cross L0H1".
+/// "L0H1", "C0H1".
 std::string head_name(const HeadReport& head);
 /// "L0H1 is a mirrored Gaussian, h 0.4, explains 97 %", from kIsKernel on; "L0H1 is partly ..." from
 /// kIsPartly on; below "L1H0 is no kernel tried: same token explains 12 %"; "L0H0 is uniform".

@@ -52,16 +52,17 @@ struct OnKeys {
   double weight = 0.0, keys = 0.0;
 };
 
-OnKeys previous(std::int64_t query, std::span<const double> row) {
-  if (query == 0) return {};
+OnKeys previous(const Sight& sight, std::int64_t query, std::span<const double> row) {
+  if (query == 0 || !sight.sees(query, query - 1)) return {};
   return {.weight = row[static_cast<std::size_t>(query - 1)], .keys = 1.0};
 }
 
 /// @param shift 0: the earlier equal tokens, 1: the tokens after them.
-OnKeys earlier(const TokenPlaces& tokens, std::int64_t query, std::span<const double> row,
+OnKeys earlier(const RecordedInput& input, std::int64_t query, std::span<const double> row,
                std::int64_t shift) {
   OnKeys on;
-  for (const std::int64_t position : tokens.earlier(query)) {
+  for (const std::int64_t position : input.tokens.earlier(query)) {
+    if (!input.sight.sees(query, position + shift)) continue;
     on.weight += row[static_cast<std::size_t>(position + shift)];
     on.keys += 1.0;
   }
@@ -114,16 +115,19 @@ void HeadScores::add(const RecordedInput& input, std::span<const float> weights,
   entropies.assign(static_cast<std::size_t>(shape_.queries), -1.0);
   std::vector<double> row;
   for (std::int64_t query = 0; query < input.rows; ++query) {
-    if (!read_row(weights, shape_.keys, query, input.sight.visible(query), row)) continue;
+    const std::int64_t visible = read_row(weights, shape_.keys, query, input.sight, row);
+    if (visible == 0) continue;
     double entropy = 0.0;
     for (const double weight : row) {
       if (weight > 0.0) entropy -= weight * std::log(weight);
     }
     entropies[static_cast<std::size_t>(query)] = entropy;
-    add_row(input, query, row, entropy, tallies);
-    const auto below = static_cast<std::size_t>(shape_.is_self() ? query + 1 : input.sight.length);
-    for (std::size_t key = 0; key < std::min(below, row.size()); ++key) {
-      columns[key].add(row[key], 1.0 / static_cast<double>(row.size()));
+    add_row(input, {query, visible, row}, entropy, tallies);
+    const std::int64_t last = shape_.is_self() ? std::min(query + 1, std::ssize(row)) : std::ssize(row);
+    for (std::int64_t key = input.sight.first(query); key < last; ++key) {
+      if (!input.sight.is_open(key)) continue;
+      const auto at_key = static_cast<std::size_t>(key);
+      columns[at_key].add(row[at_key], 1.0 / static_cast<double>(visible));
     }
   }
 
@@ -133,50 +137,53 @@ void HeadScores::add(const RecordedInput& input, std::span<const float> weights,
     ratios_[score].add(is_per_input(score) ? per_input(tallies[score]) : tallies[score]);
   }
   for (std::size_t key = 0; key < columns.size(); ++key) {
-    if (2 * columns[key].rows >= input.rows) columns_[key].add(columns[key]);
+    if (columns[key].rows > 0 && 2 * columns[key].rows >= input.rows) columns_[key].add(columns[key]);
   }
 }
 
-void HeadScores::add_row(const RecordedInput& input, std::int64_t query, std::span<const double> row,
-                         double entropy, Tallies& tallies) const {
-  const auto visible = static_cast<double>(row.size());
-  const double largest = largest_but(row, {});
+void HeadScores::add_row(const RecordedInput& input, const Row& row, double entropy, Tallies& tallies) const {
+  const auto visible = static_cast<double>(row.visible);
+  const double largest = largest_but(row.weights, {});
   tallies[at(HeadScore::kEntropy)].add(entropy, std::log(visible));
-  if (row.size() > 1) tallies[at(HeadScore::kEntropyNormalised)].add(entropy / std::log(visible), 1.0);
+  if (row.visible > 1) tallies[at(HeadScore::kEntropyNormalised)].add(entropy / std::log(visible), 1.0);
   tallies[at(HeadScore::kMaxWeight)].add(largest, 1.0 / visible);
-  const double squares = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
+  const double squares = std::inner_product(row.weights.begin(), row.weights.end(), row.weights.begin(), 0.0);
   tallies[at(HeadScore::kEffectiveSample)].add(1.0 / squares, visible);
-  if (input.end_token != query) {
-    tallies[at(HeadScore::kConfidence)].add(input.end_token ? largest_but(row, input.end_token) : largest,
-                                            1.0 / visible);
+  if (input.end_token != row.query) {
+    tallies[at(HeadScore::kConfidence)].add(
+        input.end_token ? largest_but(row.weights, input.end_token) : largest, 1.0 / visible);
   }
-  if (shape_.is_self()) add_positions(input, query, row, tallies);
+  if (shape_.is_self()) add_positions(input, row, tallies);
 }
 
-void HeadScores::add_positions(const RecordedInput& input, std::int64_t query, std::span<const double> row,
-                               Tallies& tallies) const {
-  const auto visible = static_cast<double>(row.size());
+void HeadScores::add_positions(const RecordedInput& input, const Row& row, Tallies& tallies) const {
+  const auto visible = static_cast<double>(row.visible);
+  const std::int64_t query = row.query;
   const double row_weight = row_weights_.empty() ? 0.0 : row_weights_[static_cast<std::size_t>(query)];
   double distance = 0.0, uniform_distance = 0.0, local = 0.0, local_keys = 0.0;
-  for (std::size_t key = 0; key < row.size(); ++key) {
-    const std::int64_t away = std::abs(static_cast<std::int64_t>(key) - query);
-    distance += row[key] * static_cast<double>(away);
+  for (std::int64_t key = input.sight.first(query); key < std::ssize(row.weights); ++key) {
+    if (!input.sight.is_open(key)) continue;
+    const double weight = row.weights[static_cast<std::size_t>(key)];
+    const std::int64_t away = std::abs(key - query);
+    distance += weight * static_cast<double>(away);
     uniform_distance += static_cast<double>(away);
     if (away <= kLocalReach) {
-      local += row[key];
+      local += weight;
       local_keys += 1.0;
     }
   }
   tallies[at(HeadScore::kMeanDistance)].add(distance, uniform_distance / visible);
   tallies[at(HeadScore::kLocal)].add(local, local_keys / visible);
-  const double own = row[static_cast<std::size_t>(query)];
-  tallies[at(HeadScore::kIdentity)].add(own, 1.0 / visible);
-  tallies[at(HeadScore::kEffectiveDf)].add(own, 1.0 / visible);
-  if (row_weight > 0.0) tallies[at(HeadScore::kIdentityWeighted)].add(own, 1.0 / visible, row_weight);
-  add_pattern(kPrevious, previous(query, row), visible, row_weight, tallies);
+  if (input.sight.sees(query, query)) {
+    const double own = row.weights[static_cast<std::size_t>(query)];
+    tallies[at(HeadScore::kIdentity)].add(own, 1.0 / visible);
+    tallies[at(HeadScore::kEffectiveDf)].add(own, 1.0 / visible);
+    if (row_weight > 0.0) tallies[at(HeadScore::kIdentityWeighted)].add(own, 1.0 / visible, row_weight);
+  }
+  add_pattern(kPrevious, previous(input.sight, query, row.weights), visible, row_weight, tallies);
   if (!input.tokens.known()) return;
-  add_pattern(kDuplicate, earlier(input.tokens, query, row, 0), visible, row_weight, tallies);
-  add_pattern(kInduction, earlier(input.tokens, query, row, 1), visible, row_weight, tallies);
+  add_pattern(kDuplicate, earlier(input, query, row.weights, 0), visible, row_weight, tallies);
+  add_pattern(kInduction, earlier(input, query, row.weights, 1), visible, row_weight, tallies);
 }
 
 void HeadScores::add_repeated(const RecordedInput& input, std::span<const float> weights, std::int64_t keys) {
@@ -184,9 +191,9 @@ void HeadScores::add_repeated(const RecordedInput& input, std::span<const float>
   Tallies tallies;
   std::vector<double> row;
   for (std::int64_t query = 0; query < input.rows; ++query) {
-    if (!read_row(weights, keys, query, input.sight.visible(query), row)) continue;
-    add_pattern(kInduction, earlier(input.tokens, query, row, 1), static_cast<double>(row.size()), 0.0,
-                tallies);
+    const std::int64_t visible = read_row(weights, keys, query, input.sight, row);
+    if (visible == 0) continue;
+    add_pattern(kInduction, earlier(input, query, row, 1), static_cast<double>(visible), 0.0, tallies);
   }
   repeated_[at(HeadScore::kInduction)].add(tallies[at(HeadScore::kInduction)]);
   for (const HeadScore score : {HeadScore::kInductionTl, HeadScore::kInductionTlAbs}) {
@@ -199,7 +206,7 @@ void HeadScores::add_variability(const RecordedInput& input, std::span<const flo
   Tally tally;
   std::vector<double> row;
   for (std::int64_t query = 0; query < input.rows; ++query) {
-    if (!read_row(weights, shape_.keys, query, input.sight.visible(query), row)) continue;
+    if (read_row(weights, shape_.keys, query, input.sight, row) == 0) continue;
     const std::span<const double> usual =
         mean.subspan(static_cast<std::size_t>(query * shape_.keys), row.size());
     double apart = 0.0, known = 0.0;

@@ -10,9 +10,9 @@
 #include "src/probe/ratio.hpp"
 #include "src/probe/recorded_input.hpp"
 
-// A is one head's weights, row i a query, column j a key; sums run over the keys that row i sees. Each score
-// is a mean over eligible rows of all inputs (Ratio); in cross-attention those that compare positions or
-// tokens have no rows.
+// A is one head's weights, row i a query, column j a key; sums run over the keys that row i sees, and a row
+// that does not see the key in question is not eligible. Each score is a mean over eligible rows of all
+// inputs (Ratio); in cross-attention those that compare positions or tokens have none.
 
 namespace headtorch::probe {
 
@@ -83,10 +83,12 @@ class HeadScores {
 
  private:
   using Tallies = std::array<Tally, kHeadScores>;
-  void add_row(const RecordedInput& input, std::int64_t query, std::span<const double> row, double entropy,
-               Tallies& tallies) const;
-  void add_positions(const RecordedInput& input, std::int64_t query, std::span<const double> row,
-                     Tallies& tallies) const;
+  struct Row {
+    std::int64_t query = 0, visible = 0;
+    std::span<const double> weights;
+  };
+  void add_row(const RecordedInput& input, const Row& row, double entropy, Tallies& tallies) const;
+  void add_positions(const RecordedInput& input, const Row& row, Tallies& tallies) const;
 
   LayerShape shape_;
   std::vector<double> row_weights_;

@@ -13,7 +13,8 @@ AttentionMaps kernel_maps(const AttentionMaps& maps, const std::vector<HeadRepor
 
 /// How sharply a head decides on each input: mean over rows of KL(A || uniform), in nats, a row weighted by
 /// its importance (one value a query; empty: all alike). Zero where no row sees two keys.
-std::vector<double> strengths(const AttentionMaps& maps, std::int64_t layer, std::int64_t head,
+/// @throws ConfigError for a head that is not there.
+std::vector<double> strengths(const AttentionMaps& maps, const HeadPlace& head,
                               const std::vector<double>& row_importance);
 
 }  // namespace headtorch::probe

@@ -22,15 +22,22 @@ struct Named {
   }
 };
 
-std::array<Named, 4> named_keys(const TokenPlaces& tokens, std::int64_t query, std::span<const double> row) {
+/// Those that the query may look at, by family; as kernel_row names them.
+std::array<Named, 4> named_keys(const RecordedInput& input, std::int64_t query, std::span<const double> row) {
   std::array<Named, 4> named;
-  const std::span<const std::int64_t> same = tokens.same(query), earlier = tokens.earlier(query);
-  for (const std::int64_t key : same) {
-    if (key < std::ssize(row)) named[0].add(row, key);
+  const Sight& sight = input.sight;
+  for (const std::int64_t key : input.tokens.same(query)) {
+    if (!sight.sees(query, key)) continue;
+    named[0].add(row, key);
+    if (named[1].keys == 0) named[1].add(row, key);
   }
-  named[1].add(row, same.front());
-  if (!earlier.empty()) named[2].add(row, earlier.back());
-  for (const std::int64_t key : earlier) named[3].add(row, key + 1);
+  for (const std::int64_t key : input.tokens.earlier(query)) {
+    if (sight.sees(query, key)) {
+      named[2] = {};
+      named[2].add(row, key);
+    }
+    if (sight.sees(query, key + 1)) named[3].add(row, key + 1);
+  }
   return named;
 }
 
@@ -39,9 +46,10 @@ std::array<Named, 4> named_keys(const TokenPlaces& tokens, std::int64_t query, s
 KernelStatistics::KernelStatistics(const LayerShape& shape, std::vector<double> row_weights)
     : shape_(shape), row_weights_(std::move(row_weights)) {}
 
-std::span<const double> KernelStatistics::Length::row(std::size_t query) const {
-  return std::span(mass).subspan(query * static_cast<std::size_t>(keys),
-                                 static_cast<std::size_t>(visible[query]));
+std::span<const double> KernelStatistics::Group::row(std::int64_t query) const {
+  const bool any = inputs[static_cast<std::size_t>(query)] > 0;
+  return std::span(mass).subspan(static_cast<std::size_t>(query * keys),
+                                 static_cast<std::size_t>(any ? sight.stop(query) : 0));
 }
 
 double KernelStatistics::row_weight(std::int64_t query, RowWeights weights) const {
@@ -53,26 +61,32 @@ const KernelStatistics::Totals& KernelStatistics::totals(RowWeights weights) con
   return totals_[weighted() ? static_cast<std::size_t>(weights) : kAlike];
 }
 
+KernelStatistics::Group& KernelStatistics::group_of(const Sight& sight) {
+  Group& group = groups_[{sight.causal ? 0 : sight.length, sight.open}];
+  if (!group.inputs.empty()) return group;
+  group.sight = sight;
+  if (sight.causal) group.sight.length = shape_.keys;
+  group.keys = group.sight.length;
+  const std::int64_t rows = shape_.is_self() ? group.keys : shape_.queries;
+  group.mass.resize(static_cast<std::size_t>(rows * group.keys));
+  group.inputs.resize(static_cast<std::size_t>(rows));
+  return group;
+}
+
 void KernelStatistics::add(const RecordedInput& input, std::span<const float> weights,
                            std::span<const double> entropies) {
-  if (input.rows == 0) return;
-  Length& length = lengths_[input.sight.causal ? 0 : input.sight.length];
-  if (length.mass.empty()) {
-    const auto rows = static_cast<std::size_t>(input.sight.causal ? shape_.queries : input.rows);
-    length.keys = input.sight.causal ? shape_.keys : input.sight.length;
-    length.mass.resize(rows * static_cast<std::size_t>(length.keys));
-    length.inputs.resize(rows);
-    length.visible.resize(rows);
-  }
+  if (input.rows == 0 || input.sight.length == 0) return;
+  Group& group = group_of(input.sight);
   std::vector<double> row;
   for (std::int64_t query = 0; query < input.rows; ++query) {
     const auto at = static_cast<std::size_t>(query);
-    const std::int64_t visible = input.sight.visible(query);
-    if (!read_row(weights, shape_.keys, query, visible, row)) continue;
-    double* mass = length.mass.data() + query * length.keys;
-    for (std::size_t key = 0; key < row.size(); ++key) mass[key] += row[key];
-    ++length.inputs[at];
-    length.visible[at] = visible;
+    const std::int64_t visible = read_row(weights, shape_.keys, query, input.sight, row);
+    if (visible == 0) continue;
+    double* mass = group.mass.data() + query * group.keys;
+    for (auto key = static_cast<std::size_t>(input.sight.first(query)); key < row.size(); ++key) {
+      mass[key] += row[key];
+    }
+    ++group.inputs[at];
     if (visible < 2) continue;
     for (const RowWeights kind : {RowWeights::kImportance, RowWeights::kAlike}) {
       Totals& totals = totals_[static_cast<std::size_t>(kind)];
@@ -81,18 +95,17 @@ void KernelStatistics::add(const RecordedInput& input, std::span<const float> we
       totals.entropy += weight * entropies[at];
       totals.log_visible += weight * std::log(static_cast<double>(visible));
     }
-    if (input.tokens.known()) add_tokens(input.tokens, query, row);
+    if (input.tokens.known()) add_tokens(input, {query, visible, row});
   }
 }
 
-void KernelStatistics::add_tokens(const TokenPlaces& tokens, std::int64_t query,
-                                  std::span<const double> row) {
+void KernelStatistics::add_tokens(const RecordedInput& input, const Row& row) {
   knows_tokens_ = true;
-  const std::array<Named, 4> named = named_keys(tokens, query, row);
+  const std::array<Named, 4> named = named_keys(input, row.query, row.weights);
   for (std::size_t family = 0; family < named.size(); ++family) {
-    TokenMass& mass = tokens_[family][{std::ssize(row), named[family].keys}];
+    TokenMass& mass = tokens_[family][{row.visible, named[family].keys}];
     for (const RowWeights kind : {RowWeights::kImportance, RowWeights::kAlike}) {
-      const double weight = row_weight(query, kind);
+      const double weight = row_weight(row.query, kind);
       mass.on[static_cast<std::size_t>(kind)] += weight * named[family].weight;
       mass.off[static_cast<std::size_t>(kind)] += weight * std::max(0.0, 1.0 - named[family].weight);
     }
@@ -112,16 +125,19 @@ double KernelStatistics::kl_uniform(RowWeights weights) const {
 std::vector<SummedRow> KernelStatistics::rows(RowWeights weights) const {
   const RowWeights kind = weighted() ? weights : RowWeights::kAlike;
   std::vector<SummedRow> rows;
-  for (const auto& [key, length] : lengths_) {
-    for (std::size_t at = 0; at < length.inputs.size(); ++at) {
-      const auto query = static_cast<std::int64_t>(at);
+  for (const auto& [key, group] : groups_) {
+    for (std::int64_t query = 0; query < std::ssize(group.inputs); ++query) {
       const double weight = row_weight(query, kind) / totals(weights).weight;
-      if (length.visible[at] < 2 || weight == 0.0) continue;
+      const std::int64_t visible = group.sight.visible(query);
+      const auto inputs = static_cast<double>(group.inputs[static_cast<std::size_t>(query)]);
+      if (inputs == 0.0 || visible < 2 || weight == 0.0) continue;
       rows.push_back({.query = query,
-                      .visible = length.visible[at],
+                      .first = group.sight.first(query),
+                      .visible = visible,
                       .weight = weight,
-                      .inputs = static_cast<double>(length.inputs[at]),
-                      .mass = length.row(at)});
+                      .inputs = inputs,
+                      .mass = group.row(query),
+                      .open = group.sight.open});
     }
   }
   return rows;
@@ -147,13 +163,14 @@ Mixture KernelStatistics::token_mixture(KernelFamily family, RowWeights weights)
 std::vector<double> KernelStatistics::mean_weights() const {
   std::vector<double> mean(static_cast<std::size_t>(shape_.queries * shape_.keys));
   std::vector<double> inputs(mean.size());
-  for (const auto& [key, length] : lengths_) {
-    for (std::size_t query = 0; query < length.inputs.size(); ++query) {
-      const std::span<const double> mass = length.row(query);
-      for (std::size_t j = 0; j < mass.size(); ++j) {
-        const std::size_t cell = query * static_cast<std::size_t>(shape_.keys) + j;
-        mean[cell] += mass[j];
-        inputs[cell] += static_cast<double>(length.inputs[query]);
+  for (const auto& [key, group] : groups_) {
+    for (std::int64_t query = 0; query < std::ssize(group.inputs); ++query) {
+      const std::span<const double> mass = group.row(query);
+      for (std::int64_t j = 0; j < std::ssize(mass); ++j) {
+        if (!group.sight.sees(query, j)) continue;
+        const auto cell = static_cast<std::size_t>(query * shape_.keys + j);
+        mean[cell] += mass[static_cast<std::size_t>(j)];
+        inputs[cell] += static_cast<double>(group.inputs[static_cast<std::size_t>(query)]);
       }
     }
   }

@@ -18,15 +18,23 @@ enum class RowWeights : std::size_t { kImportance, kAlike };
 
 /// A row of weights added up over inputs; what a positional kernel is held against.
 struct SummedRow {
-  std::int64_t query = 0, visible = 0;
-  double weight = 1.0;           ///< of the row
-  double inputs = 0.0;           ///< number added up
-  std::span<const double> mass;  ///< [visible], sum over inputs of A_ij
+  std::int64_t query = 0;
+  std::int64_t first = 0, visible = 0;      ///< the first key it may look at, and how many there are
+  double weight = 1.0;                      ///< of the row
+  double inputs = 0.0;                      ///< number added up
+  std::span<const double> mass;             ///< [stop], by key from 0, sum over inputs of A_ij
+  std::span<const std::uint8_t> open = {};  ///< as Sight::open
+
+  std::int64_t stop() const { return std::ssize(mass); }
+  bool sees(std::int64_t key) const {
+    return key >= first && key < stop() && (open.empty() || open[static_cast<std::size_t>(key)] != 0);
+  }
 };
 
 /// All that is needed of one head's weights on one half of the inputs to give sum_rows w KL(A || K) for any
-/// kernel of HeadKernel's families: memory does not grow with the inputs. Rows that see fewer than two keys
-/// are left out.
+/// kernel of HeadKernel's families: memory does not grow with the inputs, but for one map for each set of
+/// keys open to them (other lengths, hidden tokens elsewhere). Rows that see fewer than two keys are left
+/// out.
 class KernelStatistics {
  public:
   /// @param row_weights one a query; when empty or all zero, rows count alike.
@@ -51,14 +59,14 @@ class KernelStatistics {
   std::vector<double> mean_weights() const;
 
  private:
-  /// Inputs of one length; one for all when causal, as a row then sees the same keys at any length.
-  struct Length {
-    std::int64_t keys = 0;              // of a row of mass
-    std::vector<double> mass;           // [rows, keys]
-    std::vector<std::int64_t> inputs;   // by row
-    std::vector<std::int64_t> visible;  // by row
+  /// Inputs of one length with the same keys open; causal ones of any length, as a row then sees the same.
+  struct Group {
+    Sight sight;
+    std::int64_t keys = 0;             // of a row of mass
+    std::vector<double> mass;          // [rows, keys]
+    std::vector<std::int64_t> inputs;  // by row
 
-    std::span<const double> row(std::size_t query) const;
+    std::span<const double> row(std::int64_t query) const;  // empty without inputs
   };
   struct TokenMass {
     std::array<double, 2> on{}, off{};  // weight on the keys named and on the others, by RowWeights
@@ -69,11 +77,16 @@ class KernelStatistics {
 
   const Totals& totals(RowWeights weights) const;
   double row_weight(std::int64_t query, RowWeights weights) const;
-  void add_tokens(const TokenPlaces& tokens, std::int64_t query, std::span<const double> row);
+  Group& group_of(const Sight& sight);
+  struct Row {
+    std::int64_t query = 0, visible = 0;
+    std::span<const double> weights;
+  };
+  void add_tokens(const RecordedInput& input, const Row& row);
 
   LayerShape shape_;
   std::vector<double> row_weights_;
-  std::map<std::int64_t, Length> lengths_;
+  std::map<std::pair<std::int64_t, std::vector<std::uint8_t>>, Group> groups_;        // by (length, open)
   std::array<std::map<std::pair<std::int64_t, std::int64_t>, TokenMass>, 4> tokens_;  // by (visible, named)
   std::array<Totals, 2> totals_;
   bool knows_tokens_ = false;

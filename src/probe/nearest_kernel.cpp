@@ -23,10 +23,21 @@ KernelFit fit_tokens(const KernelStatistics& statistics, KernelFamily family) {
   return {.kernel = {.family = family, .eps = best.eps}, .loss = best.loss};
 }
 
-std::vector<KernelFit> fit_gaussians(std::span<const SummedRow> rows, double kl_uniform) {
+/// In cross-attention also the slopes that join the corners: the other sequence may run at another pace.
+std::vector<double> slopes_of(const LayerShape& shape) {
+  std::vector<double> slopes{1.0, -1.0, 0.0};
+  if (!shape.is_self() && shape.queries != shape.keys && shape.queries > 1 && shape.keys > 1) {
+    const double pace = static_cast<double>(shape.keys - 1) / static_cast<double>(shape.queries - 1);
+    slopes.insert(slopes.end(), {pace, -pace});
+  }
+  return slopes;
+}
+
+std::vector<KernelFit> fit_gaussians(const LayerShape& shape, std::span<const SummedRow> rows,
+                                     double kl_uniform) {
   std::vector<KernelFit> fits;
   double least = std::numeric_limits<double>::infinity();
-  for (const double slope : {1.0, -1.0, 0.0}) {
+  for (const double slope : slopes_of(shape)) {
     fits.push_back(search_gaussian(rows, slope));
     least = std::min(least, fits.back().loss);
   }
@@ -36,8 +47,9 @@ std::vector<KernelFit> fit_gaussians(std::span<const SummedRow> rows, double kl_
   return fits;
 }
 
-std::vector<KernelFit> fit_families(const KernelStatistics& statistics, std::span<const SummedRow> rows) {
-  std::vector<KernelFit> fits = fit_gaussians(rows, statistics.kl_uniform(RowWeights::kImportance));
+std::vector<KernelFit> fit_families(const LayerShape& shape, const KernelStatistics& statistics,
+                                    std::span<const SummedRow> rows) {
+  std::vector<KernelFit> fits = fit_gaussians(shape, rows, statistics.kl_uniform(RowWeights::kImportance));
   fits.insert(fits.begin(), fit_key(rows));
   if (statistics.knows_tokens()) {
     for (const KernelFamily family : {KernelFamily::kSameToken, KernelFamily::kFirstSameToken,
@@ -114,7 +126,7 @@ NearestKernel nearest_kernel(const LayerShape& shape, const KernelStatistics& fi
   const std::vector<SummedRow> rows = fit.rows(RowWeights::kImportance);
   const double fit_uniform = fit.kl_uniform(RowWeights::kImportance);
   KernelFit best{.kernel = {}, .loss = fit.mean_entropy(RowWeights::kImportance) + fit_uniform};
-  for (const KernelFit& candidate : fit_families(fit, rows)) {
+  for (const KernelFit& candidate : fit_families(shape, fit, rows)) {
     if (candidate.loss < best.loss - kFamilyGain * fit_uniform) best = candidate;
     nearest.families.push_back(
         {.kernel = candidate.kernel, .explained = explained_by(candidate.kernel, judged)});

@@ -38,26 +38,29 @@ std::vector<SummedRow> sample(std::span<const SummedRow> rows) {
   return chosen;
 }
 
-/// Weight above uniform by key - slope * query, for the slopes 1, -1 and 0; `first` is what index 0 stands
-/// for.
+/// Weight above uniform by key - slope * query, rounded; `first` is what index 0 stands for.
 struct Profile {
   std::int64_t first = 0;
   std::vector<double> excess;
 };
 
 Profile profile(std::span<const SummedRow> rows, double slope) {
-  std::int64_t queries = 0, keys = 0;
+  std::int64_t last_query = 0, keys = 0;
   for (const SummedRow& row : rows) {
-    queries = std::max(queries, row.query + 1);
-    keys = std::max(keys, row.visible);
+    last_query = std::max(last_query, row.query);
+    keys = std::max(keys, row.stop());
   }
-  const auto step = static_cast<std::int64_t>(slope);
-  Profile profile{.first = step > 0 ? 1 - queries : 0, .excess = {}};
-  profile.excess.resize(static_cast<std::size_t>(step == 0 ? keys : queries + keys - 1));
+  const auto shift = [slope](std::int64_t query) {
+    return std::llround(-slope * static_cast<double>(query));
+  };
+  const std::int64_t furthest = shift(last_query);
+  Profile profile{.first = std::min<std::int64_t>(furthest, 0), .excess = {}};
+  profile.excess.resize(static_cast<std::size_t>(keys + std::abs(furthest)));
   for (const SummedRow& row : rows) {
     const double uniform = row.inputs / static_cast<double>(row.visible);
-    const std::int64_t start = -step * row.query - profile.first;
-    for (std::int64_t key = 0; key < row.visible; ++key) {
+    const std::int64_t start = shift(row.query) - profile.first;
+    for (std::int64_t key = row.first; key < row.stop(); ++key) {
+      if (!row.sees(key)) continue;
       profile.excess[static_cast<std::size_t>(start + key)] +=
           row.weight * (row.mass[static_cast<std::size_t>(key)] - uniform);
     }
@@ -125,17 +128,23 @@ KernelFit with_best_eps(std::span<const SummedRow> rows, double slope, const Gau
 
 double greatest_bandwidth(std::span<const SummedRow> rows) {
   std::int64_t keys = 1;
-  for (const SummedRow& row : rows) keys = std::max(keys, row.visible);
+  for (const SummedRow& row : rows) keys = std::max(keys, row.stop());
   return 4.0 * static_cast<double>(keys);
 }
 
 }  // namespace
 
-void gaussian_window(double centre, double bandwidth, std::int64_t visible, GaussianWindow& window) {
-  const double last = static_cast<double>(visible - 1);
-  const double nearest = std::abs(std::clamp(std::round(centre), 0.0, last) - centre);
+void gaussian_window(double centre, double bandwidth, const SummedRow& row, GaussianWindow& window) {
+  const double low = static_cast<double>(row.first), last = static_cast<double>(row.stop() - 1);
+  double nearest = std::abs(std::clamp(std::round(centre), low, last) - centre);
+  if (!row.open.empty()) {
+    nearest = std::numeric_limits<double>::infinity();
+    for (std::int64_t key = row.first; key < row.stop(); ++key) {
+      if (row.sees(key)) nearest = std::min(nearest, std::abs(static_cast<double>(key) - centre));
+    }
+  }
   const double reach = std::sqrt(nearest * nearest + 80.0 * bandwidth * bandwidth);
-  const double first = std::clamp(std::ceil(centre - reach), 0.0, last);
+  const double first = std::clamp(std::ceil(centre - reach), low, last);
   const double stop = std::clamp(std::floor(centre + reach), first, last);
   window.first = static_cast<std::int64_t>(first);
   window.k0.resize(static_cast<std::size_t>(stop - first) + 1);
@@ -143,6 +152,7 @@ void gaussian_window(double centre, double bandwidth, std::int64_t visible, Gaus
   for (std::size_t i = 0; i < window.k0.size(); ++i) {
     const double distance = std::abs(first + static_cast<double>(i) - centre);
     window.k0[i] = std::exp(-0.5 * ((distance - nearest) / bandwidth) * ((distance + nearest) / bandwidth));
+    if (!row.open.empty() && !row.sees(window.first + static_cast<std::int64_t>(i))) window.k0[i] = 0.0;
     sum += window.k0[i];
   }
   for (double& weight : window.k0) weight /= sum;
@@ -150,7 +160,7 @@ void gaussian_window(double centre, double bandwidth, std::int64_t visible, Gaus
 
 void add_gaussian_row(const SummedRow& row, double centre, double bandwidth, GaussianWindow& window,
                       Mixture& mixture) {
-  gaussian_window(centre, bandwidth, row.visible, window);
+  gaussian_window(centre, bandwidth, row, window);
   const double uniform = 1.0 / static_cast<double>(row.visible);
   const auto mass = row.mass.subspan(static_cast<std::size_t>(window.first), window.k0.size());
   double inside = 0.0;
@@ -158,7 +168,7 @@ void add_gaussian_row(const SummedRow& row, double centre, double bandwidth, Gau
     inside += mass[i];
     mixture.add(row.weight * mass[i], window.k0[i], uniform);
   }
-  if (std::cmp_less(mass.size(), row.visible)) {
+  if (std::ssize(mass) < row.stop() - row.first) {
     mixture.add(row.weight * (row.inputs - inside), 0.0, uniform);
   }
 }
@@ -173,7 +183,7 @@ Mixture positional_mixture(std::span<const SummedRow> rows, const HeadKernel& ke
       continue;
     }
     const double uniform = 1.0 / static_cast<double>(row.visible);
-    if (kernel.family == KernelFamily::kKey && kernel.key < row.visible) {
+    if (kernel.family == KernelFamily::kKey && row.sees(kernel.key)) {
       const double on = row.mass[static_cast<std::size_t>(kernel.key)];
       mixture.add(row.weight * on, 1.0, uniform);
       mixture.add(row.weight * (row.inputs - on), 0.0, uniform);
@@ -188,10 +198,15 @@ Mixture mean_mixture(std::span<const SummedRow> rows, std::span<const double> me
   Mixture mixture;
   for (const SummedRow& row : rows) {
     const auto k0 = mean.subspan(static_cast<std::size_t>(row.query * keys), row.mass.size());
-    const double sum = std::accumulate(k0.begin(), k0.end(), 0.0);
+    double sum = 0.0;
+    for (std::int64_t key = row.first; key < row.stop(); ++key) {
+      if (row.sees(key)) sum += k0[static_cast<std::size_t>(key)];
+    }
     const double uniform = 1.0 / static_cast<double>(row.visible);
-    for (std::size_t key = 0; key < k0.size(); ++key) {
-      mixture.add(row.weight * row.mass[key], sum > 0.0 ? k0[key] / sum : uniform, uniform);
+    for (std::int64_t key = row.first; key < row.stop(); ++key) {
+      if (!row.sees(key)) continue;
+      const auto at = static_cast<std::size_t>(key);
+      mixture.add(row.weight * row.mass[at], sum > 0.0 ? k0[at] / sum : uniform, uniform);
     }
   }
   return mixture;

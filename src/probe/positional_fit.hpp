@@ -16,7 +16,7 @@ struct KernelFit {
   double loss = 0.0;
 };
 
-/// The Gaussian nearest to the rows for one slope: offset and ln bandwidth searched from where the weights
+/// The Gaussian nearest to the rows for a slope: offset and ln bandwidth searched from where the weights
 /// exceed uniform most, eps fitted inside (Mixture). Bandwidths from 0.1 to 4 times the number of keys. Of
 /// many long rows it looks at some only: offset and bandwidth are then rough.
 KernelFit search_gaussian(std::span<const SummedRow> rows, double slope);
@@ -37,7 +37,7 @@ struct GaussianWindow {
   std::int64_t first = 0;
   std::vector<double> k0;
 };
-void gaussian_window(double centre, double bandwidth, std::int64_t visible, GaussianWindow& window);
+void gaussian_window(double centre, double bandwidth, const SummedRow& row, GaussianWindow& window);
 
 /// Adds one row under a Gaussian to a mixture.
 void add_gaussian_row(const SummedRow& row, double centre, double bandwidth, GaussianWindow& window,

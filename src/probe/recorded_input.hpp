@@ -12,13 +12,16 @@ namespace headtorch::probe {
 
 struct LayerShape {
   std::int64_t heads = 0, queries = 0, keys = 0;
+  Stack stack = Stack::kSelf;
+  std::int64_t layer = 0;  ///< within its stack
 
   /// Queries and keys are the same positions.
-  bool is_self() const { return queries == keys; }
+  bool is_self() const { return stack != Stack::kCross && queries == keys; }
   bool operator==(const LayerShape&) const = default;
 };
+LayerShape shape_of(const LayerWeights& layer);
 
-/// Which keys the queries of one input may look at; in cross-attention nothing is later than a query.
+/// Which keys the queries of one input may look at. In cross-attention all keys but those of the padding.
 Sight sight_of(const AttentionMaps& maps, std::size_t sample, const LayerShape& shape);
 
 /// Where an input's tokens stand. Equal tokens share one list.
@@ -41,26 +44,27 @@ class TokenPlaces {
 /// What all heads of a layer share of one recorded input.
 struct RecordedInput {
   Sight sight;
-  std::int64_t rows = 0;  ///< queries before the padding; in cross-attention all queries
+  std::int64_t rows = 0;  ///< queries before the padding
   TokenPlaces tokens;     ///< not known in cross-attention
   /// Place of the last token when it is an end token ("</s>", "<eos>", "<end>", "[SEP]", "<|endoftext|>").
   std::optional<std::int64_t> end_token;
 };
 
-/// Shape of each layer.  @throws ShapeError when the parts of `maps` do not fit each other.
+/// Shape of each layer, as `maps.layers`.  @throws ShapeError when the parts of `maps` do not fit each other.
 std::vector<LayerShape> checked_shapes(const AttentionMaps& maps);
 
 /// [samples]. Tokens without ids are compared by their text.
 std::vector<RecordedInput> recorded_inputs(const AttentionMaps& maps, const LayerShape& shape);
 
-/// @throws ConfigError naming layer, head, input and place of a weight that is not finite or not within
-/// 0..1, of a row that does not sum to one (a row of zeros sees nothing and is allowed), or of a weight on a
-/// key that the row may not see.
+/// @param layer in `maps.layers`.  @throws ConfigError naming layer, head, input and place of a weight that
+/// is not finite or not within 0..1, of a row that does not sum to one (a row of zeros sees nothing and is
+/// allowed), or of a weight on a key that the row may not see.
 void check_weights(const AttentionMaps& maps, std::size_t layer, std::int64_t head,
                    const std::vector<RecordedInput>& inputs);
 
-/// Copies the visible part of one row, divided by its sum.  @returns false, and nothing, for a row of zeros.
-bool read_row(std::span<const float> head, std::int64_t keys, std::int64_t query, std::int64_t visible,
-              std::vector<double>& row);
+/// Copies one row up to sight.stop(query), zero on the keys that it does not see, divided by its sum.
+/// @returns how many keys it sees; 0, and no row, for a row of zeros.
+std::int64_t read_row(std::span<const float> head, std::int64_t keys, std::int64_t query, const Sight& sight,
+                      std::vector<double>& row);
 
 }  // namespace headtorch::probe

@@ -40,23 +40,32 @@ std::vector<double> product(const std::vector<double>& a, const std::vector<doub
 
 }  // namespace
 
-std::vector<double> rollout(const AttentionMaps& maps, std::int64_t sample) {
-  const std::vector<LayerShape> shapes = checked_shapes(maps);
-  for (const LayerShape& shape : shapes) {
-    if (!shape.is_self() || shape.keys != shapes.front().keys) {
+std::vector<double> rollout(const AttentionMaps& maps, std::int64_t sample, Stack stack) {
+  checked_shapes(maps);
+  std::vector<const LayerWeights*> layers;
+  for (const LayerWeights& layer : maps.layers) {
+    if (layer.stack == stack) layers.push_back(&layer);
+  }
+  if (layers.empty()) {
+    throw ShapeError("rollout",
+                     fmt::format("no layer of stack {}, expected at least one", stack_name(stack)));
+  }
+  const std::int64_t size = layers.front()->keys;
+  for (const LayerWeights* layer : layers) {
+    if (!shape_of(*layer).is_self() || layer->keys != size) {
       throw ShapeError("rollout", fmt::format("a layer of {} queries and {} keys, expected {} of both",
-                                              shape.queries, shape.keys, shapes.front().keys));
+                                              layer->queries, layer->keys, size));
     }
   }
-  if (sample < 0 || sample >= maps.layers.front().samples) {
+  if (sample < 0 || sample >= layers.front()->samples) {
     throw ShapeError("rollout",
-                     fmt::format("sample {}, expected 0 to {}", sample, maps.layers.front().samples - 1));
+                     fmt::format("sample {}, expected 0 to {}", sample, layers.front()->samples - 1));
   }
-  const std::int64_t size = shapes.front().keys;
-  const std::int64_t rows = maps.lengths.empty() ? size : maps.lengths[static_cast<std::size_t>(sample)];
-  std::vector<double> rolled = mixing(maps.layers.front(), sample, rows);
-  for (std::size_t layer = 1; layer < maps.layers.size(); ++layer) {
-    rolled = product(mixing(maps.layers[layer], sample, rows), rolled, static_cast<std::size_t>(size));
+  const std::vector<std::int64_t>& lengths = key_labels(maps, stack).lengths;
+  const std::int64_t rows = lengths.empty() ? size : lengths[static_cast<std::size_t>(sample)];
+  std::vector<double> rolled = mixing(*layers.front(), sample, rows);
+  for (std::size_t layer = 1; layer < layers.size(); ++layer) {
+    rolled = product(mixing(*layers[layer], sample, rows), rolled, static_cast<std::size_t>(size));
   }
   return rolled;
 }

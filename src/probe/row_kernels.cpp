@@ -66,7 +66,7 @@ RowKernel fit_row(const std::vector<SummedRow>& rows, double eps) {
     }
     return mixture.loss(eps) / rows.front().weight;
   };
-  const double greatest = 4.0 * static_cast<double>(rows.back().visible);
+  const double greatest = 4.0 * static_cast<double>(rows.back().stop());
   GaussianPoint best = coarse_search(loss, centres(rows), greatest);
   best = finish(loss, best, greatest);
   return {.centre = best.offset,

@@ -18,8 +18,8 @@ void HeadPairs::add(std::size_t pair, const RecordedInput& input, std::int64_t k
   std::vector<double> p, q;
   for (std::int64_t query = 0; query < input.rows; ++query) {
     const auto at = static_cast<std::size_t>(query);
-    const std::int64_t visible = input.sight.visible(query);
-    if (!read_row(a.weights, keys, query, visible, p) || !read_row(b.weights, keys, query, visible, q)) {
+    if (read_row(a.weights, keys, query, input.sight, p) == 0 ||
+        read_row(b.weights, keys, query, input.sight, q) == 0) {
       continue;
     }
     double entropy = 0.0;
