@@ -38,9 +38,11 @@ BatchTensors to_tensors(const tasks::Batch& batch, torch::Device device) {
           tokens_of(batch.labels, batch.examples, batch.length).to(device), values_BT};
 }
 
-torch::Tensor position_losses(const torch::Tensor& logits_BTC, const BatchTensors& batch, double label_smoothing) {
+torch::Tensor position_losses(const torch::Tensor& logits_BTC, const BatchTensors& batch,
+                              double label_smoothing) {
   const torch::Tensor& labels_BT = batch.labels_BT;
-  const torch::Tensor wide_BTC = logits_BTC.to(torch::promote_types(logits_BTC.scalar_type(), torch::kFloat32));
+  const torch::Tensor wide_BTC =
+      logits_BTC.to(torch::promote_types(logits_BTC.scalar_type(), torch::kFloat32));
   if (batch.values_BT.defined()) {
     const torch::Tensor error_BT = (wide_BTC.squeeze(-1) - batch.values_BT).square();
     return error_BT.masked_fill(labels_BT == tasks::kNotCounted, 0.0);
@@ -50,9 +52,11 @@ torch::Tensor position_losses(const torch::Tensor& logits_BTC, const BatchTensor
       .view_as(labels_BT);
 }
 
-torch::Tensor summed_loss(const torch::Tensor& logits_BTC, const BatchTensors& batch, double label_smoothing) {
+torch::Tensor summed_loss(const torch::Tensor& logits_BTC, const BatchTensors& batch,
+                          double label_smoothing) {
   if (batch.values_BT.defined()) return position_losses(logits_BTC, batch).sum();
-  const torch::Tensor wide_BTC = logits_BTC.to(torch::promote_types(logits_BTC.scalar_type(), torch::kFloat32));
+  const torch::Tensor wide_BTC =
+      logits_BTC.to(torch::promote_types(logits_BTC.scalar_type(), torch::kFloat32));
   return at::cross_entropy_loss(wide_BTC.flatten(0, 1), batch.labels_BT.flatten(), {}, at::Reduction::Sum,
                                 tasks::kNotCounted, label_smoothing);
 }

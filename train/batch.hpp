@@ -15,14 +15,15 @@ struct BatchTensors {
 };
 BatchTensors to_tensors(const tasks::Batch& batch, torch::Device device);
 
-/// Loss of each position, 0 where it is not counted: cross-entropy in nats, or the squared error of the one number
-/// under Measure::kReal.  @param logits_BTC  @param label_smoothing share of the label given to all classes alike
-/// (Szegedy et al. 2016, arXiv:1512.00567).  @returns [B, T] float32 or wider.
+/// Loss of each position, 0 where it is not counted: cross-entropy in nats, or the squared error of the one
+/// number under Measure::kReal.  @param logits_BTC  @param label_smoothing share of the label given to all
+/// classes alike (Szegedy et al. 2016, arXiv:1512.00567).  @returns [B, T] float32 or wider.
 torch::Tensor position_losses(const torch::Tensor& logits_BTC, const BatchTensors& batch,
                               double label_smoothing = 0.0);
 
 /// The sum over counted positions.  @returns a scalar.
-torch::Tensor summed_loss(const torch::Tensor& logits_BTC, const BatchTensors& batch, double label_smoothing = 0.0);
+torch::Tensor summed_loss(const torch::Tensor& logits_BTC, const BatchTensors& batch,
+                          double label_smoothing = 0.0);
 
 /// Positions whose label is counted.
 std::int64_t count_labels(const tasks::Batch& batch);

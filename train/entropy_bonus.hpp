@@ -12,9 +12,10 @@
 
 namespace headtorch::train {
 
-/// H_i / ln(visible keys of i), mean over heads and over rows that see at least 2 keys.  @param pattern_BHTS weights.
-/// @param visible bool, broadcastable to them.  @returns [B]; 0 where no row sees two keys. The gradient is that of
-/// A ln A, and finite where a weight is 0.
+/// H_i / ln(visible keys of i), mean over heads and over rows that see at least 2 keys.  @param pattern_BHTS
+/// weights.
+/// @param visible bool, broadcastable to them.  @returns [B]; 0 where no row sees two keys. The gradient is
+/// that of A ln A, and finite where a weight is 0.
 inline torch::Tensor normalised_entropy(const torch::Tensor& pattern_BHTS, const torch::Tensor& visible) {
   // ln A is cut off below: at a weight of 0 it would be infinite, and what reaches the scores 0 times that.
   const double least = pattern_BHTS.scalar_type() == torch::kDouble ? std::numeric_limits<double>::min()
@@ -28,8 +29,8 @@ inline torch::Tensor normalised_entropy(const torch::Tensor& pattern_BHTS, const
 }
 
 /// Looks into a forward pass for what `entropy_weight` W adds to the loss: the step minimises
-///   mean loss - W mean H,   H = normalised_entropy, mean over layers (in an encoder-decoder of all three stacks), examples weighing as their counted
-///   positions do.
+///   mean loss - W mean H,   H = normalised_entropy, mean over layers (in an encoder-decoder of all three
+///   stacks), examples weighing as their counted positions do.
 /// Entropy that falls to 0 goes with unstable training (Zhai et al. 2023, arXiv:2303.06296, whose own remedy
 /// is another: sigmaReparam); rewarding it in the loss is Attanasio et al. 2022's (arXiv:2203.09192), there
 /// for unnormalised entropy summed over layers. The weights are those before dropout.

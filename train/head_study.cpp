@@ -97,7 +97,8 @@ class Study {
 
   /// `asked`, or as many as the time allows.
   std::int64_t affordable(std::int64_t asked) const {
-    const std::int64_t most = kWeightsInAll / (2 * models::n_attention_places(config_.model) * weights_an_input());
+    const std::int64_t most =
+        kWeightsInAll / (2 * models::n_attention_places(config_.model) * weights_an_input());
     return std::min(asked, std::max(most, kFewestExamples));
   }
 

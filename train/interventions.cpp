@@ -40,9 +40,10 @@ void copy_to(std::vector<T>& values, std::int64_t first, const torch::Tensor& pa
   std::copy_n(flat.data_ptr<T>(), flat.numel(), values.begin() + first);
 }
 
-/// Sum over examples and rows with at least 2 visible keys of H / ln(visible keys), a value a head, and the number of
-/// those rows.
-std::pair<torch::Tensor, double> entropy_sums(const torch::Tensor& pattern_BHTS, const torch::Tensor& visible) {
+/// Sum over examples and rows with at least 2 visible keys of H / ln(visible keys), a value a head, and the
+/// number of those rows.
+std::pair<torch::Tensor, double> entropy_sums(const torch::Tensor& pattern_BHTS,
+                                              const torch::Tensor& visible) {
   const torch::Tensor a = pattern_BHTS.to(torch::kDouble);
   const torch::Tensor entropy_BHT = -torch::xlogy(a, a).sum(-1);
   const torch::Tensor keys_BHT = visible.expand(pattern_BHTS.sizes()).sum(-1).to(torch::kDouble);
@@ -76,8 +77,9 @@ struct Interventions::State {
     for (std::int64_t index = 0; index < n_places(); ++index) {
       if (place == at(index, place.head) && place.head >= 0 && place.head < n_heads()) return;
     }
-    throw ConfigError("ablate", fmt::format("{} is not in the model, expected {} to {}", head_name(place),
-                                            head_name(at(0, 0)), head_name(at(n_places() - 1, n_heads() - 1))));
+    throw ConfigError("ablate",
+                      fmt::format("{} is not in the model, expected {} to {}", head_name(place),
+                                  head_name(at(0, 0)), head_name(at(n_places() - 1, n_heads() - 1))));
   }
 
   std::int64_t index_of(const HeadPlace& place) const {
@@ -188,14 +190,17 @@ struct Interventions::State {
         } else {
           models::MiniTransformer shared = model;
           const torch::Tensor visible = shared->visible(input, layer);
-          const torch::Tensor tokens_BS =
-              place.stack == Stack::kEncoder || place.stack == Stack::kCross ? input.source.tokens
-                                                                             : input.target.tokens;
-          head.copy_(attention::head_kernel_weights(
-                         kernel_for(replacement, place),
-                         {visible.dim() > 2 ? visible.squeeze(1) : visible, tokens_BS, given.size(-2), given.size(-1)},
-                         given.options())
-                         .expand_as(head));
+          const torch::Tensor tokens_BS = place.stack == Stack::kEncoder || place.stack == Stack::kCross
+                                              ? input.source.tokens
+                                              : input.target.tokens;
+          head.copy_(
+              attention::head_kernel_weights(
+                  kernel_for(replacement, place),
+                  {visible.dim() > 2 ? visible.squeeze(1) : visible, tokens_BS,
+                   place.stack == Stack::kCross ? attention::Piece{0, given.size(-2), 0, given.size(-1)}
+                                                : attention::whole(given.size(-2), given.size(-1))},
+                  given.options())
+                  .expand_as(head));
         }
       }
       return edited;

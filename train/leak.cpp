@@ -28,31 +28,51 @@ struct Shown {
 
 struct Pass {
   torch::Tensor input_BTD;  // a leaf
-  std::vector<torch::Tensor> weights_BHTT;
   std::vector<Shown> shown;
+  std::vector<std::int64_t> places;         // of attention, whose queries are the positions judged
+  std::vector<torch::Tensor> weights_BHTS;  // theirs
 };
 
-Pass look(models::MiniTransformer& model, const torch::Tensor& tokens_BT, const nn::LayerEdit& edit_pattern) {
+/// "layer 1", of an encoder-decoder "cross layer 1".
+std::string layer_name(const models::ModelOptions& options, std::int64_t place) {
+  const models::AttentionPlace at = models::attention_place(options, place);
+  return at.stack == Stack::kSelf ? fmt::format("layer {}", at.layer)
+                                  : fmt::format("{} layer {}", stack_name(at.stack), at.layer);
+}
+
+bool is_judged(const models::ModelOptions& options, std::int64_t place) {
+  return models::attention_place(options, place).stack != Stack::kEncoder;
+}
+
+Pass look(models::MiniTransformer& model, const models::ModelInput& input,
+          const nn::LayerEdit& edit_pattern) {
+  const models::ModelOptions& options = model->options();
+  const bool pair = options.family == models::Family::kEncoderDecoder;
   Pass pass;
   nn::HeadProbe probe;
   probe.edit_pattern = edit_pattern;
-  probe.edit_heads = [&pass](std::int64_t layer, const torch::Tensor& heads_BHTE) {
-    pass.shown.push_back({fmt::format("layer {} heads", layer), heads_BHTE, 2});
+  probe.edit_heads = [&](std::int64_t place, const torch::Tensor& heads_BHTE) {
+    if (is_judged(options, place))
+      pass.shown.push_back({layer_name(options, place) + " heads", heads_BHTE, 2});
     return heads_BHTE;
   };
-  probe.edit_stream = [&pass](std::int64_t layer, const torch::Tensor& stream_BTD) {
-    if (layer < 0) return pass.input_BTD = stream_BTD.detach().requires_grad_();
-    pass.shown.push_back({fmt::format("layer {} output", layer), stream_BTD, 1});
+  probe.edit_stream = [&](std::int64_t place, const torch::Tensor& stream_BTD) {
+    if (place == (pair ? models::MiniTransformerImpl::kDecoderInput : -1))
+      return pass.input_BTD = stream_BTD.detach().requires_grad_();
+    if (place >= 0 && is_judged(options, place))
+      pass.shown.push_back({layer_name(options, place) + " output", stream_BTD, 1});
     return stream_BTD;
   };
   nn::DropoutStream same_each_time(/*seed=*/1, /*step=*/1);
   nn::Context context;
   context.dropout = &same_each_time;
   context.probe = &probe;
-  pass.shown.push_back({"logits", model->forward(tokens_BT, context), 1});
-  pass.weights_BHTT = std::move(probe.patterns);
-  for (std::size_t layer = 0; layer < pass.weights_BHTT.size(); ++layer) {
-    pass.shown.push_back({fmt::format("layer {} weights", layer), pass.weights_BHTT[layer], 2});
+  pass.shown.push_back({"logits", model->forward(input, context), 1});
+  for (std::int64_t place = 0; place < std::ssize(probe.patterns); ++place) {
+    if (!is_judged(options, place)) continue;
+    pass.places.push_back(place);
+    pass.weights_BHTS.push_back(probe.patterns[static_cast<std::size_t>(place)]);
+    pass.shown.push_back({layer_name(options, place) + " weights", pass.weights_BHTS.back(), 2});
   }
   return pass;
 }
@@ -74,20 +94,17 @@ torch::Tensor distance(const torch::Tensor& a, const torch::Tensor& b) {
 
 class Prober {
  public:
-  Prober(models::MiniTransformer model, torch::Tensor tokens_BT, std::int64_t n_symbols, nn::LayerEdit edit)
-      : model_(std::move(model)),
-        tokens_BT_(std::move(tokens_BT)),
-        n_symbols_(n_symbols),
-        edit_(std::move(edit)) {}
+  Prober(models::MiniTransformer model, models::ModelInput input, std::int64_t n_symbols, nn::LayerEdit edit)
+      : model_(std::move(model)), input_(std::move(input)), n_symbols_(n_symbols), edit_(std::move(edit)) {}
 
   void probe(const std::string& mode, LeakDepth depth, LeakReport& report) {
     model_->train(mode == "training");
-    const Pass pass = look(model_, tokens_BT_, edit_);
+    const Pass pass = look(model_, input_, edit_);
     for (const Shown& shown : pass.shown) {
       report.finite = report.finite && shown.value.isfinite().all().item<bool>();
     }
     if (!report.finite) return;
-    if (mode == "evaluation") mass_above_diagonal(pass, report);
+    if (mode == "evaluation") mass_on_hidden_keys(pass, report);
     for (const Shown& shown : pass.shown) {
       swaps_.push_back({shown.place, mode, "suffix swap"});
       if (shown.value.requires_grad()) gradients_.push_back({shown.place, mode, "gradient"});
@@ -110,7 +127,7 @@ class Prober {
 
   /// Positions 1 .. T-1, evenly spread, the first and the last among them.
   std::vector<std::int64_t> cuts(std::int64_t most) const {
-    const std::int64_t last = tokens_BT_.size(1) - 1;
+    const std::int64_t last = input_.target.tokens.size(1) - 1;
     std::vector<std::int64_t> list;
     for (std::int64_t i = 0; last >= 1 && i < most; ++i) {
       const std::int64_t cut = 1 + i * (last - 1) / (most - 1);
@@ -119,23 +136,38 @@ class Prober {
     return list;
   }
 
-  void mass_above_diagonal(const Pass& pass, LeakReport& report) const {
-    for (std::size_t layer = 0; layer < pass.weights_BHTT.size(); ++layer) {
-      LeakCheck check{fmt::format("layer {} weights", layer), "evaluation", "mass above the diagonal"};
-      const torch::Tensor above_TT = pass.weights_BHTT[layer].detach().triu(1).abs().amax({0, 1});
-      const auto [value, row] = largest_row(above_TT);
-      keep_larger(check, value, row, above_TT[row].argmax().item<std::int64_t>());
-      report.checks.push_back(check);
+  void mass_on_hidden_keys(const Pass& pass, LeakReport& report) const {
+    models::MiniTransformer model = model_;
+    for (std::size_t i = 0; i < pass.places.size(); ++i) {
+      const models::ModelOptions& options = model->options();
+      const torch::Tensor weights_BHTS = pass.weights_BHTS[i].detach();
+      const std::string place = layer_name(options, pass.places[i]) + " weights";
+      const bool crosses = models::attention_place(options, pass.places[i]).stack == Stack::kCross;
+      const auto add = [&](const char* form, const torch::Tensor& mass_TS) {
+        LeakCheck check{place, "evaluation", form};
+        const auto [value, row] = largest_row(mass_TS);
+        keep_larger(check, value, row, mass_TS[row].argmax().item<std::int64_t>());
+        report.checks.push_back(check);
+      };
+      if (!crosses) add("mass above the diagonal", weights_BHTS.triu(1).abs().amax({0, 1}));
+      const torch::Tensor visible = model->visible(input_, pass.places[i]).expand(weights_BHTS.sizes());
+      add("mass on hidden keys", weights_BHTS.masked_fill(visible, 0.0).abs().amax({0, 1}));
     }
   }
 
-  /// The tokens, those from `cut` on replaced: each by another one where there is one.
-  torch::Tensor swapped(std::int64_t cut) const {
-    const std::int64_t length = tokens_BT_.size(1);
-    const torch::Tensor shift_T =
-        1 + torch::arange(length, torch::kLong) * 7 % std::max<std::int64_t>(n_symbols_ - 1, 1);
-    const torch::Tensor other_BT = (tokens_BT_ + shift_T) % n_symbols_;
-    return torch::where(torch::arange(length, torch::kLong) >= cut, other_BT, tokens_BT_);
+  /// The input, its target's positions from `cut` on replaced: tokens each by another one where there is one,
+  /// numbers by others.
+  models::ModelInput swapped(std::int64_t cut) const {
+    const torch::Tensor& tokens_BT = input_.target.tokens;
+    const torch::Tensor position_T = torch::arange(tokens_BT.size(1), torch::kLong);
+    const torch::Tensor shift_T = 1 + position_T * 7 % std::max<std::int64_t>(n_symbols_ - 1, 1);
+    models::ModelInput other = input_;
+    other.target.tokens = torch::where(position_T >= cut, (tokens_BT + shift_T) % n_symbols_, tokens_BT);
+    if (input_.target.features.defined()) {
+      other.target.features =
+          input_.target.features + (position_T >= cut).to(torch::kFloat32).view({1, -1, 1});
+    }
+    return other;
   }
 
   void swap_suffix(const Pass& pass, std::int64_t cut) {
@@ -171,7 +203,7 @@ class Prober {
   }
 
   models::MiniTransformer model_;
-  torch::Tensor tokens_BT_;
+  models::ModelInput input_;
   std::int64_t n_symbols_;
   nn::LayerEdit edit_;
   std::vector<LeakCheck> swaps_, gradients_;
@@ -191,13 +223,13 @@ const LeakCheck* LeakReport::worst() const {
   return found == checks.end() ? nullptr : &*found;
 }
 
-LeakReport probe_leaks(models::MiniTransformer model, const torch::Tensor& tokens_BT, std::int64_t n_symbols,
+LeakReport probe_leaks(models::MiniTransformer model, const models::ModelInput& input, std::int64_t n_symbols,
                        LeakDepth depth, const nn::LayerEdit& edit_pattern) {
   LeakReport report;
-  report.may_look_ahead = model->options().family != models::Family::kCausal;
+  report.may_look_ahead = model->options().family == models::Family::kEncoder;
   if (report.may_look_ahead) return report;
   const bool was_training = model->is_training();
-  Prober prober(model, tokens_BT, n_symbols, edit_pattern);
+  Prober prober(model, input, n_symbols, edit_pattern);
   prober.probe("evaluation", depth, report);
   if (depth == LeakDepth::kThorough) prober.probe("training", depth, report);
   model->train(was_training);
@@ -209,7 +241,7 @@ LeakReport find_leaks(const RunConfig& config, const tasks::Task& task, std::str
   models::MiniTransformer trained = load_model(config, task, model);
   const std::int64_t examples = std::min(kExamples, task.size(tasks::Split::kValidation));
   const BatchTensors batch = to_tensors(task.batch(tasks::Split::kValidation, 0, examples), torch::kCPU);
-  return probe_leaks(trained, batch.tokens_BT, task.shape().n_symbols, depth);
+  return probe_leaks(trained, batch.input, task.shape().n_symbols, depth);
 }
 
 }  // namespace headtorch::train

@@ -8,17 +8,21 @@
 #include "src/tasks/task.hpp"
 #include "train/settings/config.hpp"
 
-// Whether a causal model's position t knows anything of the tokens after t (A6). What is hidden has weight 0,
-// so every number here is 0 exactly when nothing leaks: there is no tolerance.
+// Whether position t of a causal model, or of a decoder, knows anything of the tokens after t (A6), and
+// whether any query looks at a key that is hidden from it. What is hidden has weight 0, so every number here
+// is 0 exactly when nothing leaks: there is no tolerance.
 
 namespace headtorch::train {
 
 /// One thing that must be 0.
 struct LeakCheck {
-  std::string place = {};  ///< "layer 0 weights", "layer 0 heads", "layer 0 output", "logits"
-  std::string mode = {};   ///< "evaluation", "training" (dropout on, the same decisions in both passes)
-  /// "mass above the diagonal"; "suffix swap": change at positions before the cut when all tokens from it on
-  /// are others; "gradient": d place[t] / d embedding[s] for s > t.
+  /// "layer 0 weights", "layer 0 heads", "layer 0 output", "logits"; of an encoder-decoder "decoder layer 0
+  /// weights", "cross layer 0 heads".
+  std::string place = {};
+  std::string mode = {};  ///< "evaluation", "training" (dropout on, the same decisions in both passes)
+  /// "mass above the diagonal"; "mass on hidden keys" (padding, windows, hidden tokens); "suffix swap":
+  /// change at positions before the cut when all tokens from it on are others; "gradient": d place[t] / d
+  /// embedding[s] for s > t.
   std::string form = {};
   double largest = 0.0;    ///< absolute; infinity where only one of two values is finite
   std::int64_t query = 0;  ///< where it is largest: this position ...

@@ -25,11 +25,13 @@ bool processor_multiplies_bfloat16() {
 
 void check_precision(Precision precision, torch::Device device) {
   if (precision == Precision::kFloat16 && !device.is_cuda())
-    throw ConfigError("precision", "is float16 and the device is a CPU, expected a GPU, or bfloat16 or float32");
-  if (precision == Precision::kBfloat16 && device.is_cpu() && !processor_multiplies_bfloat16()) {
     throw ConfigError("precision",
-                      "is bfloat16 and this processor has no AVX512-BF16, so it would be slower than float32: "
-                      "expected float32");
+                      "is float16 and the device is a CPU, expected a GPU, or bfloat16 or float32");
+  if (precision == Precision::kBfloat16 && device.is_cpu() && !processor_multiplies_bfloat16()) {
+    throw ConfigError(
+        "precision",
+        "is bfloat16 and this processor has no AVX512-BF16, so it would be slower than float32: "
+        "expected float32");
   }
 }
 
@@ -38,7 +40,8 @@ Autocast::Autocast(Precision precision, torch::Device device)
   if (!is_on_) return;
   at::autocast::increment_nesting();
   at::autocast::set_autocast_enabled(device_.type(), true);
-  at::autocast::set_autocast_dtype(device_.type(), precision == Precision::kBfloat16 ? at::kBFloat16 : at::kHalf);
+  at::autocast::set_autocast_dtype(device_.type(),
+                                   precision == Precision::kBfloat16 ? at::kBFloat16 : at::kHalf);
 }
 
 Autocast::~Autocast() {

@@ -28,13 +28,15 @@ void label(SequenceLabels& labels, const std::vector<std::int64_t>& tokens, std:
 }
 
 /// The pixels of patches, row by row.
-PatchedImage image_of(const tasks::ImageShape& shape, const std::vector<float>& features, std::int64_t samples) {
+PatchedImage image_of(const tasks::ImageShape& shape, const std::vector<float>& features,
+                      std::int64_t samples) {
   PatchedImage image{shape.rows, shape.columns, shape.patch, shape.first, {}};
   const std::int64_t side = shape.patch, width = shape.columns * side, pixels = side * side;
   if (shape.rows == 0) return image;
   const std::int64_t positions = std::ssize(features) / (samples * pixels);
   for (std::int64_t sample = 0; sample < samples; ++sample) {
-    std::vector<float>& drawn = image.pixels.emplace_back(static_cast<std::size_t>(shape.rows * side * width));
+    std::vector<float>& drawn =
+        image.pixels.emplace_back(static_cast<std::size_t>(shape.rows * side * width));
     for (std::int64_t patch = 0; patch < shape.rows * shape.columns; ++patch) {
       for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
         const std::int64_t y = patch / shape.columns * side + pixel / side;
@@ -163,14 +165,15 @@ tasks::Batch typed_input(const RunConfig& config, const tasks::Task& task, std::
                          std::string_view text) {
   const tasks::TaskShape& shape = task.shape();
   if (shape.n_features > 0 || shape.source.n_features > 0) {
-    throw DataError("input", fmt::format("{} reads numbers beside tokens, which cannot be typed: expected --sample",
-                                         shape.name));
+    throw DataError(
+        "input",
+        fmt::format("{} reads numbers beside tokens, which cannot be typed: expected --sample", shape.name));
   }
   if (shape.source.seq_len == 0) return tasks::unlabelled({task.parse_tokens(text)});
   const std::vector<std::int64_t> source = task.parse_source(text);
   if (source.empty() || std::ssize(source) > shape.source.seq_len) {
-    throw DataError("input", fmt::format("has {} tokens, the model reads 1 to {}", source.size(),
-                                         shape.source.seq_len));
+    throw DataError(
+        "input", fmt::format("has {} tokens, the model reads 1 to {}", source.size(), shape.source.seq_len));
   }
   models::MiniTransformer trained = load_model(config, task, model);
   trained->eval();

@@ -44,7 +44,8 @@ std::vector<std::vector<double>> row_importance(models::MiniTransformer model, c
   for (std::int64_t place = 0; place < places; ++place) {
     const Stack stack = models::attention_place(options, place).stack;
     const std::int64_t queries = stack == Stack::kEncoder ? shape.source.seq_len : shape.seq_len;
-    const std::int64_t keys = stack == Stack::kEncoder || stack == Stack::kCross ? shape.source.seq_len : shape.seq_len;
+    const std::int64_t keys =
+        stack == Stack::kEncoder || stack == Stack::kCross ? shape.source.seq_len : shape.seq_len;
     importance.emplace_back(static_cast<std::size_t>(options.n_heads * queries), 0.0);
     weights += options.n_heads * queries * keys;
   }
@@ -79,8 +80,8 @@ std::vector<std::vector<double>> row_importance(models::MiniTransformer model, c
                               /*retain_graph=*/false, /*create_graph=*/false, /*allow_unused=*/true);
     for (std::size_t layer = 0; layer < sums_HT.size(); ++layer) {
       if (!gradients_BHTS[layer].defined()) continue;
-      const torch::Tensor uniform = uniform_rows(model->visible(batch.input, static_cast<std::int64_t>(layer)),
-                                                 any.options().requires_grad(false));
+      const torch::Tensor uniform = uniform_rows(
+          model->visible(batch.input, static_cast<std::int64_t>(layer)), any.options().requires_grad(false));
       const torch::Tensor part_HT = (gradients_BHTS[layer] * (patterns_BHTS[layer].detach() - uniform))
                                         .sum(-1)
                                         .abs()

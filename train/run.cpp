@@ -43,8 +43,9 @@ models::MiniTransformer build_model(const RunConfig& config, const tasks::Task& 
   static std::mutex generator;
   const std::lock_guard lock(generator);
   torch::manual_seed(static_cast<std::uint64_t>(config.train.seed));
-  return models::MiniTransformer(config.model, sizes_for(config, task),
-                                 config.train.recompute ? nn::Activations::kRecomputed : nn::Activations::kKept);
+  return models::MiniTransformer(
+      config.model, sizes_for(config, task),
+      config.train.recompute ? nn::Activations::kRecomputed : nn::Activations::kKept);
 }
 
 bool all_finite(const AttentionMaps& maps) {
@@ -120,7 +121,8 @@ class Run {
       if (step < options_.steps) report_on_the_way(step);
       if (options_.patience > 0 && without_better_ >= options_.patience) {
         result.stop_reason = fmt::format(
-            "the validation loss did not fall below {:.6g} in {} evaluations (patience = {}), the last after step {}",
+            "the validation loss did not fall below {:.6g} in {} evaluations (patience = {}), the last after "
+            "step {}",
             best_loss_, without_better_, options_.patience, step);
         break;
       }
@@ -306,8 +308,8 @@ class Run {
     const tasks::TaskShape& shape = task_.shape();
     const std::int64_t length = shape.source.seq_len > 0 ? shape.source.seq_len : shape.seq_len;
     models::MiniTransformer model = model_;
-    return std::string(nn::path_name(
-        model->attention(0).path(mask, options_.batch / replicas_.size(), length, length)));
+    return std::string(
+        nn::path_name(model->attention(0).path(mask, options_.batch / replicas_.size(), length, length)));
   }
 
   /// On as many test examples as hold the tokens of 1000 at the task's own length.

@@ -34,7 +34,7 @@ struct Evaluation {
   double loss = 0.0;         ///< nats a counted position; NaN when nothing was counted
   double token_accuracy = std::numeric_limits<double>::quiet_NaN();  ///< NaN under Measure::kReal
   double sequence_accuracy = std::numeric_limits<double>::quiet_NaN();
-  std::optional<double> rmse, r2;  ///< Measure::kReal: root mean squared error, 1 - SSE/SST
+  std::optional<double> rmse, r2;   ///< Measure::kReal: root mean squared error, 1 - SSE/SST
   std::optional<double> best_loss;  ///< of the best possible predictor on the same positions
   /// Share of sequences right when the model reads its own answers; not for encoders.
   /// token/sequence_accuracy are teacher-forced.

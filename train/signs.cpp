@@ -24,26 +24,9 @@ torch::Tensor child(torch::nn::Module& module, const std::string& name, const to
   const auto children = module.named_children();
   const auto* found = children.find(name);
   if (found == nullptr) return input;
-  if (auto* norm = (*found)->as<torch::nn::LayerNorm>()) return norm->forward(input);
+  if (auto* norm = (*found)->as<nn::Norm>()) return norm->forward(input);
   if (auto* feed_forward = (*found)->as<nn::FeedForward>()) return feed_forward->forward(input);
   return (*found)->as<torch::nn::Embedding>()->forward(input);
-}
-
-/// The module of a layer that turns finite input into something that is not.
-std::string within_layer(nn::EncoderLayerImpl& layer, nn::NormPlace place, const torch::Tensor& x_BTD,
-                         bool heads_are_finite, const nn::AttentionCall& call) {
-  const bool pre = place == nn::NormPlace::kPre;
-  const torch::Tensor read_BTD = pre ? child(layer, "norm1", x_BTD) : x_BTD;
-  if (!finite(read_BTD)) return "norm1";
-  if (!heads_are_finite) return "attention";
-  torch::Tensor y_BTD = layer.attention()->forward(read_BTD, call).y;
-  if (!finite(y_BTD)) return "attention.out_proj";
-  y_BTD = x_BTD + y_BTD;
-  if (!pre) y_BTD = child(layer, "norm1", y_BTD);
-  if (!finite(y_BTD)) return "norm1";
-  const torch::Tensor normed_BTD = pre ? child(layer, "norm2", y_BTD) : y_BTD;
-  if (!finite(normed_BTD)) return "norm2";
-  return finite(child(layer, "feed_forward", normed_BTD)) ? "norm2" : "feed_forward";
 }
 
 double pearson(const torch::Tensor& a, const torch::Tensor& b) {
@@ -56,7 +39,7 @@ double pearson(const torch::Tensor& a, const torch::Tensor& b) {
 }
 
 /// Of the logits of two passes with dropout on; decisions of no training step.
-double dropout_correlation(models::MiniTransformer& model, const torch::Tensor& tokens_BT) {
+double dropout_correlation(models::MiniTransformer& model, const models::ModelInput& input) {
   const nn::ScoreOptions& attention = model->options().attention;
   if (model->options().dropout == 0.0 && attention.attention_dropout == 0.0 &&
       attention.score_dropout == 0.0) {
@@ -68,22 +51,24 @@ double dropout_correlation(models::MiniTransformer& model, const torch::Tensor& 
     nn::DropoutStream stream(/*seed=*/0, /*step=*/pass);
     nn::Context context;
     context.dropout = &stream;
-    logits_BTC[pass] = model->forward(tokens_BT, context);
+    logits_BTC[pass] = model->forward(input, context);
   }
   model->eval();
   return pearson(logits_BTC[0], logits_BTC[1]);
 }
 
 /// Odd positions, then even ones: unlike a reversal, no symmetric rule of distances survives it.
-double permutation_difference(models::MiniTransformer& model, const torch::Tensor& tokens_BT) {
-  const std::int64_t length = tokens_BT.size(1);
-  if (length < 2 || model->options().family == models::Family::kCausal) {
+double permutation_difference(models::MiniTransformer& model, const models::ModelInput& input) {
+  const std::int64_t length = input.target.tokens.size(1);
+  if (length < 2 || model->options().family != models::Family::kEncoder) {
     return std::numeric_limits<double>::quiet_NaN();
   }
   const torch::Tensor order_T =
       torch::cat({torch::arange(1, length, 2, torch::kLong), torch::arange(0, length, 2, torch::kLong)});
-  const torch::Tensor logits_BTC = model->forward(tokens_BT);
-  const torch::Tensor permuted_BTC = model->forward(tokens_BT.index_select(1, order_T));
+  models::ModelInput permuted{input.target.tokens.index_select(1, order_T)};
+  if (input.target.features.defined())
+    permuted.target.features = input.target.features.index_select(1, order_T);
+  const torch::Tensor logits_BTC = model->forward(input), permuted_BTC = model->forward(permuted);
   const double difference = (permuted_BTC - logits_BTC.index_select(1, order_T)).abs().max().item<double>();
   return difference == 0.0 ? 0.0 : difference / logits_BTC.std().item<double>();
 }
@@ -95,17 +80,24 @@ double initial_qk_share(models::MiniTransformer& model, const RunConfig& config,
   nn::Context context;
   context.dropout = &stream;
   model->train();
-  summed_loss(model->forward(batch.tokens_BT, context), batch.labels_BT).backward();
+  summed_loss(model->forward(batch.input, context), batch).backward();
   double qk = 0.0, all = 0.0;
   for (const auto& item : model->named_parameters()) {
     const torch::Tensor& gradient = item.value().grad();
     if (!gradient.defined()) continue;
     all += gradient.square().sum().item<double>();
-    if (config.model.attention.score == nn::Score::kDot && item.key().ends_with("in_proj_weight")) {
+    if (model->attention(0).has_projections() && item.key().ends_with("in_proj_weight")) {
       qk += gradient.narrow(0, 0, gradient.size(0) / 3 * 2).square().sum().item<double>();
     }
   }
   return all > 0.0 ? qk / all : 0.0;
+}
+
+/// "encoder.layers.1": the layer of an attention's place.
+std::string module_of(models::MiniTransformerImpl& model, std::int64_t place) {
+  const models::AttentionPlace at = models::attention_place(model.options(), place);
+  const bool decodes = at.stack == Stack::kDecoder || at.stack == Stack::kCross;
+  return fmt::format("{}.layers.{}", decodes ? "decoder" : "encoder", at.layer);
 }
 
 }  // namespace
@@ -118,54 +110,54 @@ std::string module_of_bad_parameter(const torch::nn::Module& model) {
   return {};
 }
 
-std::string first_non_finite(models::MiniTransformer model, const torch::Tensor& tokens_BT) {
+std::string first_non_finite(models::MiniTransformer model, const models::ModelInput& input) {
   const torch::NoGradGuard no_grad;
   const EvaluationMode mode(model);
+  // What a pass makes, in the order in which it is made: the first that is not finite has the fault.
   std::string found;
-  torch::Tensor input_BTD;
-  bool heads_are_finite = true;
-  nn::AttentionCall call;
-  call.tokens_BT = tokens_BT;
-  if (model->options().family == models::Family::kCausal)
-    call.mask.visibility = attention::Visibility::kCausal;
-
+  const auto see = [&](const torch::Tensor& tensor, const auto& name) {
+    if (found.empty() && !finite(tensor)) found = name();
+    return tensor;
+  };
   nn::HeadProbe probe;
   probe.keep = nn::Keep::kOutput;
-  probe.edit_heads = [&](std::int64_t, const torch::Tensor& heads_BHTE) {
-    heads_are_finite = finite(heads_BHTE);
-    return heads_BHTE;
+  probe.edit_heads = [&](std::int64_t place, const torch::Tensor& heads_BHTE) {
+    return see(heads_BHTE, [&] { return module_of(*model, place) + ".attention"; });
   };
-  probe.edit_stream = [&](std::int64_t layer, const torch::Tensor& stream_BTD) {
-    if (found.empty() && !finite(stream_BTD)) {
-      found = layer < 0 ? (finite(child(*model, "embedding", tokens_BT)) ? "position" : "embedding")
-                        : fmt::format("encoder.layers.{}.{}", layer,
-                                      within_layer(model->encoder()->layer(layer), model->options().norm,
-                                                   input_BTD, heads_are_finite, call));
+  probe.edit_stream = [&](std::int64_t place, const torch::Tensor& stream_BTD) {
+    if (place < 0) {
+      const bool of_source = place == -1 && input.source.tokens.defined();
+      const std::string prefix = of_source ? "source_" : "";
+      const torch::Tensor& tokens = of_source ? input.source.tokens : input.target.tokens;
+      return see(stream_BTD, [&] {
+        return prefix + (finite(child(*model, prefix + "embedding", tokens)) ? "position" : "embedding");
+      });
     }
-    input_BTD = stream_BTD;
-    return stream_BTD;
+    return see(stream_BTD, [&] { return module_of(*model, place); });
   };
   nn::Context context;
   context.probe = &probe;
-  const torch::Tensor logits_BTC = model->forward(tokens_BT, context);
-  if (!found.empty()) return found;
-  if (finite(logits_BTC)) return module_of_bad_parameter(*model);
-  return finite(child(*model->encoder(), "norm", input_BTD)) ? "output" : "encoder.norm";
+  const torch::Tensor logits_BTC = model->forward(input, context);
+  see(logits_BTC, [] { return std::string("output"); });
+  const std::string parameter = module_of_bad_parameter(*model);
+  // A parameter that is no number says more exactly where; one behind the fault does not explain it.
+  if (found.empty()) return parameter;
+  const std::string layer = found.substr(0, found.rfind(".attention"));
+  return parameter.starts_with(layer) || (found == "output" && !parameter.empty()) ? parameter : found;
 }
 
 ModelSigns measure_signs(const RunConfig& config, const tasks::Task& task, std::string_view model) {
-  models::MiniTransformer trained(config.model, sizes_for(task.shape()));
-  from_safetensors(model, "model.safetensors", *trained);
+  models::MiniTransformer trained = load_model(config, task, model);
   const torch::NoGradGuard no_grad;
   trained->eval();
   const std::int64_t examples = std::min(kBatch, task.size(tasks::Split::kValidation));
-  const torch::Tensor tokens_BT =
-      to_tensors(task.batch(tasks::Split::kValidation, 0, examples), torch::kCPU).tokens_BT;
+  const models::ModelInput input =
+      to_tensors(task.batch(tasks::Split::kValidation, 0, examples), torch::kCPU).input;
   ModelSigns signs;
-  signs.non_finite_at = first_non_finite(trained, tokens_BT);
+  signs.non_finite_at = first_non_finite(trained, input);
   if (!signs.non_finite_at.empty()) return signs;
-  signs.dropout_correlation = dropout_correlation(trained, tokens_BT);
-  signs.permutation_difference = permutation_difference(trained, tokens_BT);
+  signs.dropout_correlation = dropout_correlation(trained, input);
+  signs.permutation_difference = permutation_difference(trained, input);
   Replicas replicas(1);
   signs.train = evaluate(trained, task, tasks::Split::kTrain, kEvaluated, replicas, torch::kCPU);
   signs.held_out = evaluate(trained, task, tasks::Split::kTest,
@@ -175,7 +167,7 @@ ModelSigns measure_signs(const RunConfig& config, const tasks::Task& task, std::
 
 Health initial_health(const RunConfig& config, const tasks::Task& task) {
   torch::manual_seed(static_cast<std::uint64_t>(config.train.seed));
-  models::MiniTransformer model(config.model, sizes_for(task.shape()));
+  models::MiniTransformer model(config.model, sizes_for(config, task));
   const Sharpness start = sharpness(record(model, task, default_inputs(task, kInputs), 0, torch::kCPU));
   return {start.score_sd, initial_qk_share(model, config, task), start.entropy_normalised};
 }

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "src/attention/per_head.hpp"
@@ -13,10 +14,15 @@
 namespace headtorch::attention {
 namespace {
 
-/// Positions in float64: of the queries as a column, of the keys as a row.
+/// Positions of the queries as a column, of the keys as a row.
 struct Positions {
   at::Tensor query_T1, key_S;
 };
+
+Positions positions_of(const Piece& piece, const at::TensorOptions& options) {
+  return {at::arange(piece.first_query, piece.first_query + piece.queries, options).unsqueeze(-1),
+          at::arange(piece.first_key, piece.first_key + piece.keys, options)};
+}
 
 /// A Gaussian relative to its nearest visible key, so that the largest exponent is 0 at any bandwidth.
 at::Tensor gaussian_weights(const HeadKernel& kernel, const Positions& at, const at::Tensor& visible_BTS) {
@@ -63,37 +69,42 @@ at::Tensor token_weights(KernelFamily family, const Positions& at, const at::Ten
 
 }  // namespace
 
-at::Tensor positional_log_kernel(const PositionalKernel& kernel, std::int64_t n_heads, std::int64_t queries,
-                                 std::int64_t keys, const at::TensorOptions& options) {
+at::Tensor positional_log_kernel(const PositionalKernel& kernel, std::int64_t n_heads, const Piece& piece,
+                                 const at::TensorOptions& options) {
   constexpr std::string_view kWhere = "attention.positional_log_kernel";
   const at::Tensor h_H11 = per_head(kWhere, "bandwidth", kernel.bandwidth, n_heads, options);
   const at::Tensor slope_H11 = per_head(kWhere, "slope", kernel.slope, n_heads, options);
   const at::Tensor offset_H11 = per_head(kWhere, "offset", kernel.offset, n_heads, options);
-  const at::Tensor query_T1 = at::arange(keys - queries, keys, options).unsqueeze(-1);
-  const at::Tensor key_S = at::arange(keys, options);
-  const at::Tensor distance_HTS = key_S - (slope_H11 * query_T1 + offset_H11);
+  const Positions at = positions_of(piece, options);
+  const at::Tensor distance_HTS = at.key_S - (slope_H11 * at.query_T1 + offset_H11);
   return kernel.shape == KernelShape::kGaussian ? distance_HTS.square() / (-2.0 * h_H11.square())
                                                 : distance_HTS.abs() / -h_H11;
 }
 
-at::Tensor same_token_mask(const at::Tensor& tokens_BT) {
-  check_shape("attention.same_token_mask", "tokens", tokens_BT.sizes(), {kAnySize, kAnySize});
-  return (tokens_BT.unsqueeze(-1) == tokens_BT.unsqueeze(-2)).unsqueeze(1);
+at::Tensor same_token_mask(const at::Tensor& tokens_BS, const Piece& piece) {
+  constexpr std::string_view kWhere = "attention.same_token_mask";
+  check_shape(kWhere, "tokens", tokens_BS.sizes(), {kAnySize, kAnySize});
+  const std::int64_t last = std::max(piece.first_query + piece.queries, piece.first_key + piece.keys);
+  if (std::min(piece.first_query, piece.first_key) < 0 || last > tokens_BS.size(1)) {
+    throw ShapeError(kWhere,
+                     fmt::format("tokens of {} positions, expected those of {}", tokens_BS.size(1), last));
+  }
+  return (tokens_BS.narrow(1, piece.first_query, piece.queries).unsqueeze(-1) ==
+          tokens_BS.narrow(1, piece.first_key, piece.keys).unsqueeze(-2))
+      .unsqueeze(1);
 }
 
-at::Tensor self_mask(std::int64_t queries, std::int64_t keys, at::Device device) {
-  const auto options = at::TensorOptions(at::kLong).device(device);
-  return at::arange(keys - queries, keys, options).unsqueeze(-1) == at::arange(keys, options);
+at::Tensor self_mask(const Piece& piece, at::Device device) {
+  return relative_positions(piece, at::TensorOptions(at::kLong).device(device)) == 0;
 }
 
 at::Tensor head_kernel_weights(const HeadKernel& kernel, const KernelSight& sight,
                                const at::TensorOptions& options) {
   kernel_row(kernel, 0, 0, {}, {});  // refuses numbers that are not allowed
   const auto positions = options.dtype(at::kDouble);
-  const Positions at{at::arange(sight.keys - sight.queries, sight.keys, positions).unsqueeze(-1),
-                     at::arange(sight.keys, positions)};
+  const Positions at = positions_of(sight.piece, positions);
   const at::Tensor visible_BTS =
-      at::ones({1, sight.queries, sight.keys}, options.dtype(at::kBool))
+      at::ones({1, sight.piece.queries, sight.piece.keys}, options.dtype(at::kBool))
           .logical_and(sight.visible.defined() ? sight.visible : at::ones({1}, options.dtype(at::kBool)));
   const at::Tensor uniform_BTS = masked_softmax(at::zeros(visible_BTS.sizes(), positions), visible_BTS);
   at::Tensor weights_BTS = uniform_BTS;

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/attention/piece.hpp"
 #include "src/core/head_kernel.hpp"
 
 // Kernels that nothing trains: as scores for masked_softmax, log K up to a constant a row, or as weights.
-// Letters: B batch, H heads, T queries, S keys. Queries are the last T of S positions.
+// Letters: B batch, H heads, T queries, S keys.
 
 namespace headtorch::attention {
 
@@ -25,20 +26,21 @@ struct PositionalKernel {
 
 /// Gaussian -(j - c)^2 / (2 h^2), exponential -|j - c| / h.
 /// @throws ConfigError for a list of the wrong length.  @returns [1 or H, T, S].
-at::Tensor positional_log_kernel(const PositionalKernel& kernel, std::int64_t n_heads, std::int64_t queries,
-                                 std::int64_t keys, const at::TensorOptions& options);
+at::Tensor positional_log_kernel(const PositionalKernel& kernel, std::int64_t n_heads, const Piece& piece,
+                                 const at::TensorOptions& options);
 
-/// True where a key holds the query's token.  @param tokens_BT int64.  @returns bool [B, 1, T, T].
-at::Tensor same_token_mask(const at::Tensor& tokens_BT);
+/// True where a key holds the query's token.  @param tokens_BS int64, of all positions.
+/// @throws ShapeError when the piece is not inside them.  @returns bool [B, 1, T, S] of the piece.
+at::Tensor same_token_mask(const at::Tensor& tokens_BS, const Piece& piece);
 
-/// True on the own position.  @returns bool [T, S].
-at::Tensor self_mask(std::int64_t queries, std::int64_t keys, at::Device device = at::kCPU);
+/// True on the own position.  @returns bool [T, S] of the piece.
+at::Tensor self_mask(const Piece& piece, at::Device device = at::kCPU);
 
 /// What head_kernel_weights looks at.
 struct KernelSight {
   at::Tensor visible;    ///< bool, broadcastable to [B, T, S]; undefined: every key
   at::Tensor tokens_BS;  ///< int64; needed by families of tokens only
-  std::int64_t queries = 0, keys = 0;
+  Piece piece = {};      ///< all keys; the queries' positions
 };
 
 /// The rows of kernel_row (src/core/head_kernel.hpp), computed in float64. A query that may not see its own

@@ -117,6 +117,8 @@ torch::Tensor DecoderImpl::forward(torch::Tensor x_BTD, const torch::Tensor& mem
   const auto hand_on = [probe](std::int64_t index, torch::Tensor stream_BTD) {
     return probe != nullptr && probe->edit_stream ? probe->edit_stream(index, stream_BTD) : stream_BTD;
   };
+  if (context.self_cache != nullptr && context.self_cache->front().v_BHSE.defined())
+    calls.cross.first_query = context.self_cache->front().v_BHSE.size(2);
   std::vector<torch::Tensor> cross_patterns;
   if (probe != nullptr) probe->patterns.clear();
   x_BTD = hand_on(-1, x_BTD);

@@ -37,6 +37,10 @@ std::string_view path_name(Path path) {
   return kNames[static_cast<std::size_t>(path)];
 }
 
+Piece MultiHeadAttentionImpl::Projected::positions() const {
+  return {piece.first_query + shift, piece.queries, piece.first_key, piece.keys};
+}
+
 MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& options) : options_(options) {
   const std::int64_t d_model = options_.d_model;
   const std::int64_t head_width = features_a_head(kWhere, d_model, options_.n_heads);
@@ -105,7 +109,7 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
   }
   Projected projected;
   if (call.cache != nullptr && call.cache->v_BHSE.defined()) {
-    projected = {{}, call.cache->k, call.cache->v_BHSE, {}};
+    projected = {{}, call.cache->k, call.cache->v_BHSE};
     if (has_projections()) projected.q = heads_of(x_BTD, 0);
     if (score_->compares() == Compares::kInput) projected.q = x_BTD.unsqueeze(1);
     if (q_norm_) projected.q = q_norm_->forward(projected.q);
@@ -114,6 +118,7 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
   }
   if (call.cache != nullptr) *call.cache = {projected.k, projected.v_BHSE};
   projected.piece = attention::whole(x_BTD.size(1), projected.v_BHSE.size(2));
+  projected.shift = call.first_query - projected.piece.first_query;
   return attend(projected, call);
 }
 
@@ -170,7 +175,8 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::attend(const Projected& project
   }
   if (beside) {
     const torch::NoGradGuard no_grad;
-    const ScoreInput input{projected.q, projected.k, call.tokens_BS, piece, projected.v_BHSE.options()};
+    const ScoreInput input{projected.q, projected.k, call.tokens_BS, projected.positions(),
+                           projected.v_BHSE.options()};
     const torch::Tensor visible = attention::combine(
         attention::resolve(call.mask, piece, projected.v_BHSE.device()), score_->allowed(input));
     result.pattern = attention::masked_softmax(compare(input), visible)
@@ -191,7 +197,8 @@ torch::Tensor MultiHeadAttentionImpl::written_out(const Projected& projected, co
   const Piece& piece = projected.piece;
   const std::vector<std::int64_t> shape = {projected.v_BHSE.size(0), options_.n_heads, piece.queries,
                                            piece.keys};
-  const ScoreInput input{projected.q, projected.k, call.tokens_BS, piece, projected.v_BHSE.options()};
+  const ScoreInput input{projected.q, projected.k, call.tokens_BS, projected.positions(),
+                         projected.v_BHSE.options()};
   torch::Tensor scores_BHTS = compare(input);
   torch::Tensor visible = attention::combine(attention::resolve(call.mask, piece, projected.v_BHSE.device()),
                                              score_->allowed(input));
@@ -201,7 +208,7 @@ torch::Tensor MultiHeadAttentionImpl::written_out(const Projected& projected, co
     visible = attention::combine(visible, kept(scores_BHTS, options_.attention.score_dropout, call.dropout));
   const attention::WeightEdit edit = [&](const torch::Tensor& weights) {
     torch::Tensor edited_BHTS =
-        options_.head_kernels.empty() ? weights : with_kernels(weights.expand(shape), call);
+        options_.head_kernels.empty() ? weights : with_kernels(weights.expand(shape), projected, call);
     if (call.edit_pattern) {
       edited_BHTS = call.edit_pattern(edited_BHTS.expand(shape));
       check_shape(kWhere, "edited pattern", edited_BHTS.sizes(), {shape[0], shape[1], shape[2], shape[3]});
@@ -213,37 +220,42 @@ torch::Tensor MultiHeadAttentionImpl::written_out(const Projected& projected, co
 }
 
 torch::Tensor MultiHeadAttentionImpl::in_blocks(const Projected& projected, const AttentionCall& call) {
-  attention::BlockedInput input{.q = projected.q,
-                                .k = projected.k,
-                                .v_BHSV = projected.v_BHSE,
+  const Piece& piece = projected.piece;
+  const std::int64_t batch = projected.v_BHSE.size(0), n_heads = options_.n_heads;
+  // Where nothing is compared, queries and keys have no features.
+  const auto or_nothing = [&](const torch::Tensor& given, std::int64_t length) {
+    return given.defined() ? given.expand({batch, n_heads, length, given.size(-1)})
+                           : torch::empty({batch, n_heads, length, 0}, projected.v_BHSE.options());
+  };
+  attention::BlockedInput input{.q = or_nothing(projected.q, piece.queries),
+                                .k = or_nothing(projected.k, piece.keys),
+                                .v = projected.v_BHSE,
                                 .visibility = call.mask.visibility,
                                 .window = call.mask.window};
-  input.queries = projected.piece.queries;
   input.captured = score_->parameters();
   if (position_ != nullptr) {
     for (const torch::Tensor& parameter : position_->parameters()) input.captured.push_back(parameter);
   }
-  input.rows_at_once =
-      rows_at_once(call.mask, projected.v_BHSE.size(0) * options_.n_heads, projected.piece.keys);
+  input.rows_at_once = rows_at_once(call.mask, batch * n_heads, piece.keys);
   AttentionCall piece_call{.mask = call.mask, .tokens_BS = call.tokens_BS};
   const std::optional<DropoutStream> stream =
       call.dropout == nullptr ? std::nullopt : std::optional(*call.dropout);
   constexpr std::int64_t kMasksABlock = 2;  // hidden keys, dropped weights
-  const auto block_of = [rows = input.rows_at_once, first = projected.piece.first_query](const Piece& piece) {
-    return kMasksABlock * ((piece.first_query - first) / rows);
+  const auto block_of = [rows = input.rows_at_once, first = piece.first_query](const Piece& block) {
+    return kMasksABlock * ((block.first_query - first) / rows);
   };
-  const auto attend_piece = [this, piece_call, stream, block_of](const Piece& piece, const torch::Tensor& q,
-                                                                 const torch::Tensor& k,
-                                                                 const torch::Tensor& v_BHsE) {
+  const auto attend_piece = [this, piece_call, stream, block_of, shift = projected.shift](
+                                const Piece& block, const torch::Tensor& q, const torch::Tensor& k,
+                                const torch::Tensor& v_BHsE) {
     // Each block has masks of its own, so that backward draws the same again.
-    std::optional<DropoutStream> own = stream ? std::optional(stream->ahead(block_of(piece))) : std::nullopt;
+    std::optional<DropoutStream> own = stream ? std::optional(stream->ahead(block_of(block))) : std::nullopt;
     AttentionCall one = piece_call;
     one.dropout = own ? &*own : nullptr;
-    return written_out({q, k, v_BHsE, piece}, one, nullptr);
+    return written_out({q, k, v_BHsE, block, shift}, one, nullptr);
   };
   const torch::Tensor heads_BHTE = attention::attend_blocked(attend_piece, input);
   if (call.dropout != nullptr) {
-    *call.dropout = stream->ahead(kMasksABlock * ((input.queries - 1) / input.rows_at_once + 1));
+    *call.dropout = stream->ahead(kMasksABlock * ((piece.queries - 1) / input.rows_at_once + 1));
   }
   return heads_BHTE;
 }
@@ -264,16 +276,16 @@ MultiHeadAttentionImpl::Projected MultiHeadAttentionImpl::project(const torch::T
       projected.v_BHSE = heads_of(memory_BSD, 0);
       break;
     case Compares::kInput:
-      projected = {x_BTD.unsqueeze(1), memory_BSD.unsqueeze(1), heads_of(memory_BSD, 0), {}};
+      projected = {x_BTD.unsqueeze(1), memory_BSD.unsqueeze(1), heads_of(memory_BSD, 0)};
       break;
     case Compares::kProjections:
       if (x_BTD.is_same(memory_BSD)) {
         const std::vector<torch::Tensor> qkv =
             torch::linear(x_BTD, in_proj_weight_, in_proj_bias_).chunk(3, -1);
         const auto split = [&](std::size_t part) { return split_heads(qkv[part], options_.n_heads); };
-        projected = {split(0), split(1), split(2), {}};
+        projected = {split(0), split(1), split(2)};
       } else {
-        projected = {heads_of(x_BTD, 0), heads_of(memory_BSD, 1), heads_of(memory_BSD, 2), {}};
+        projected = {heads_of(x_BTD, 0), heads_of(memory_BSD, 1), heads_of(memory_BSD, 2)};
       }
       break;
   }
@@ -297,15 +309,15 @@ torch::Tensor MultiHeadAttentionImpl::compare(const ScoreInput& input) {
 }
 
 torch::Tensor MultiHeadAttentionImpl::with_kernels(const torch::Tensor& pattern_BHTS,
+                                                   const Projected& projected,
                                                    const AttentionCall& call) const {
-  const std::int64_t queries = pattern_BHTS.size(2), keys = pattern_BHTS.size(3);
-  const torch::Tensor allowed = attention::resolve(call.mask, queries, keys, pattern_BHTS.device());
+  const torch::Tensor allowed = attention::resolve(call.mask, projected.piece, pattern_BHTS.device());
   std::vector<torch::Tensor> heads_BTS = pattern_BHTS.unbind(1);
   for (const auto& [head, kernel] : options_.head_kernels) {
     const bool by_head = allowed.defined() && allowed.dim() > 2;
     const attention::KernelSight sight{
-        by_head ? allowed.select(-3, std::min(head, allowed.size(-3) - 1)) : allowed, call.tokens_BS, queries,
-        keys};
+        by_head ? allowed.select(-3, std::min(head, allowed.size(-3) - 1)) : allowed, call.tokens_BS,
+        projected.positions()};
     torch::Tensor& weights_BTS = heads_BTS[static_cast<std::size_t>(head)];
     weights_BTS = attention::head_kernel_weights(kernel, sight, weights_BTS.options().requires_grad(false))
                       .expand_as(weights_BTS);

@@ -55,7 +55,8 @@ struct AttentionCall {
   DropoutStream* dropout = nullptr;  ///< null: torch's generator
   Edit edit_pattern = {};  ///< weights [B, H, T, S] before dropout, on the graph; they are then written out
   Edit edit_heads = {};    ///< heads' outputs [B, H, T, E] before gates and merging
-  KeyValues* cache = nullptr;  ///< read and added to; the mask is then over all keys. For evaluation only
+  KeyValues* cache = nullptr;    ///< read and added to; the mask is then over all keys. For evaluation only
+  std::int64_t first_query = 0;  ///< position of the first query, in cross-attention
 };
 
 /// How a call attends. All give the same; kExplicit is the reference.
@@ -101,8 +102,11 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
 
  private:
   struct Projected {
-    torch::Tensor q, k, v_BHSE;  // q and k as Compares says
-    attention::Piece piece;      // all of the matrix
+    torch::Tensor q, k, v_BHSE;   // q and k as Compares says
+    attention::Piece piece = {};  // queries as the last of all keys, for masks
+    std::int64_t shift = 0;       // what their positions are more than that, in cross-attention
+
+    attention::Piece positions() const;
   };
   Projected project(const torch::Tensor& x_BTD, const torch::Tensor& memory_BSD) const;
   torch::Tensor heads_of(const torch::Tensor& input_BTD, std::int64_t part) const;
@@ -111,7 +115,8 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
   torch::Tensor written_out(const Projected& projected, const AttentionCall& call, torch::Tensor* pattern);
   torch::Tensor in_blocks(const Projected& projected, const AttentionCall& call);
   torch::Tensor compare(const ScoreInput& input);
-  torch::Tensor with_kernels(const torch::Tensor& pattern_BHTS, const AttentionCall& call) const;
+  torch::Tensor with_kernels(const torch::Tensor& pattern_BHTS, const Projected& projected,
+                             const AttentionCall& call) const;
   bool drops() const;
 
   MultiHeadAttentionOptions options_;

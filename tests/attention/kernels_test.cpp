@@ -20,7 +20,7 @@ using torch::Tensor;
 
 Tensor weights(const PositionalKernel& kernel, std::int64_t queries, std::int64_t keys,
                std::int64_t n_heads = 1) {
-  return masked_softmax(positional_log_kernel(kernel, n_heads, queries, keys, torch::kFloat64), {});
+  return masked_softmax(positional_log_kernel(kernel, n_heads, whole(queries, keys), torch::kFloat64), {});
 }
 
 // K((j - slope i - offset) / h) divided by its row's sum, written out.
@@ -83,14 +83,14 @@ TEST(PositionalKernel, lists_hold_one_value_or_one_a_head) {
 }
 
 TEST(TokenKernels, same_token_and_self) {
-  const Tensor same = same_token_mask(torch::tensor({{5, 3, 5}, {1, 1, 2}}));
+  const Tensor same = same_token_mask(torch::tensor({{5, 3, 5}, {1, 1, 2}}), whole(3, 3));
   ASSERT_THAT(same.sizes(), testing::ElementsAre(2, 1, 3, 3));
   EXPECT_TRUE(
       identical(same[0][0], torch::tensor({{true, false, true}, {false, true, false}, {true, false, true}})));
   EXPECT_TRUE(
       identical(same[1][0], torch::tensor({{true, true, false}, {true, true, false}, {false, false, true}})));
-  EXPECT_TRUE(identical(self_mask(4, 4), torch::eye(4).to(torch::kBool)));
-  EXPECT_TRUE(identical(self_mask(2, 4), torch::eye(4).to(torch::kBool).narrow(0, 2, 2)));
+  EXPECT_TRUE(identical(self_mask(whole(4, 4)), torch::eye(4).to(torch::kBool)));
+  EXPECT_TRUE(identical(self_mask(whole(2, 4)), torch::eye(4).to(torch::kBool).narrow(0, 2, 2)));
 }
 
 TEST(GaussianScores, reference_values_in_one_and_more_dimensions) {

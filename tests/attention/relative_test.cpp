@@ -110,7 +110,7 @@ TEST(WindowBias, is_the_gaussian_kernel_around_the_offset) {
   const PositionalKernel kernel{KernelShape::kGaussian, {1.0, std::exp(1.2)}, {1.0}, {-2.0, 0.5}};
   for (const auto& [queries, keys] : {std::pair{5, 5}, {1, 1}, {2, 7}}) {
     EXPECT_TRUE(close(window_bias(offset, log_h, whole(queries, keys)),
-                      positional_log_kernel(kernel, 2, queries, keys, torch::kFloat64)));
+                      positional_log_kernel(kernel, 2, whole(queries, keys), torch::kFloat64)));
   }
 }
 

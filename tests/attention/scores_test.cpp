@@ -125,7 +125,7 @@ std::vector<NamedBias> biases(std::int64_t heads, const Piece& piece) {
            }},
           {"positional kernel",
            [=](const Tensor&) {
-             return positional_log_kernel({}, heads, piece.queries, piece.keys, torch::kFloat64);
+             return positional_log_kernel({}, heads, piece, torch::kFloat64);
            }},
           {"window of the query", [=](const Tensor& q) {
              return window_bias(q.narrow(-1, 0, 1), 0.3 * q.narrow(-1, 1, 1), piece);

@@ -302,7 +302,7 @@ TEST(FixedScores, same_token) {
 TEST(FixedScores, positional_kernels_have_their_own_bandwidth_a_head) {
   const auto expected = [](attention::KernelShape shape) {
     const Tensor one =
-        attention::positional_log_kernel({shape, {1.5, 2.5}, {1.0}, {-1.0}}, 2, 5, 5, torch::kFloat64);
+        attention::positional_log_kernel({shape, {1.5, 2.5}, {1.0}, {-1.0}}, 2, attention::whole(5, 5), torch::kFloat64);
     return attention::masked_softmax(one, {}).expand({2, 2, 5, 5}).contiguous();
   };
   EXPECT_TRUE(close(pattern_of(Score::kFixedGaussian), expected(attention::KernelShape::kGaussian)));
