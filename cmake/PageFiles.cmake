@@ -3,7 +3,7 @@
 function(headtorch_embed_page layer)
   set(folder "${PROJECT_SOURCE_DIR}/src/report/page")
   set(script "'use strict';\n")
-  foreach(name page.html page.css data.js colours.js map.js overview.js lines.js tables.js curves.js main.js)
+  foreach(name page.html page.css data.js colours.js map.js image.js overview.js lines.js tables.js curves.js main.js)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${name}")
     file(READ "${folder}/${name}" text)
     if(name MATCHES "\\.js$")

@@ -12,6 +12,15 @@ const SequenceLabels& key_labels(const AttentionMaps& maps, Stack stack) {
   return stack == Stack::kEncoder || stack == Stack::kCross ? maps.source : maps;
 }
 
+const PatchedImage* query_image(const AttentionMaps& maps, Stack stack) {
+  const bool in_rows = stack == Stack::kSelf || stack == Stack::kEncoder;
+  return in_rows && maps.image.rows > 0 ? &maps.image : nullptr;
+}
+
+const PatchedImage* key_image(const AttentionMaps& maps, Stack stack) {
+  return stack != Stack::kDecoder && maps.image.rows > 0 ? &maps.image : nullptr;
+}
+
 std::optional<std::size_t> find_layer(const AttentionMaps& maps, const HeadPlace& head) {
   for (std::size_t index = 0; index < maps.layers.size(); ++index) {
     const LayerWeights& layer = maps.layers[index];

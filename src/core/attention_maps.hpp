@@ -42,6 +42,8 @@ struct PatchedImage {
   std::int64_t patch = 0;              ///< side of a patch, pixels
   std::int64_t first = 0;
   std::vector<std::vector<float>> pixels = {};  ///< [samples], row by row, 0 to 1
+
+  bool has(std::int64_t position) const { return position >= first && position < first + rows * columns; }
 };
 
 /// The weights of every head of a model on a few inputs, at one moment of training.
@@ -59,6 +61,11 @@ struct AttentionMaps : SequenceLabels {
 /// What the rows, and the columns, of a stack's weights stand for.
 const SequenceLabels& query_labels(const AttentionMaps& maps, Stack stack);
 const SequenceLabels& key_labels(const AttentionMaps& maps, Stack stack);
+
+/// The image whose patches stand among the rows, or the columns, of a stack's weights; none where there are
+/// none.
+const PatchedImage* query_image(const AttentionMaps& maps, Stack stack);
+const PatchedImage* key_image(const AttentionMaps& maps, Stack stack);
 
 /// Where in `maps.layers` a head's layer stands; none when the layer, or the head in it, is not there.
 std::optional<std::size_t> find_layer(const AttentionMaps& maps, const HeadPlace& head);

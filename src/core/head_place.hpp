@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,8 @@ enum class Stack { kSelf, kEncoder, kDecoder, kCross };
 
 /// "self", "encoder", "decoder", "cross".
 std::string_view stack_name(Stack stack);
+/// None for any other text.
+std::optional<Stack> parse_stack(std::string_view name);
 
 /// One head of a model; layers and heads count from 0 within their stack, from the input upwards.
 struct HeadPlace {
@@ -27,6 +30,8 @@ std::string layer_file_name(Stack stack, std::int64_t layer);
 /// "layer 0"; in an encoder-decoder "encoder layer 0", "cross-attention layer 0".
 std::string layer_title(Stack stack, std::int64_t layer);
 
+/// "L0"; in an encoder-decoder "E0", "D0" or "C0".
+std::string layer_name(Stack stack, std::int64_t layer);
 /// "L0H1"; in an encoder-decoder "E0H1", "D0H1" or "C0H1".
 std::string head_name(const HeadPlace& place);
 

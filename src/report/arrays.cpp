@@ -116,9 +116,9 @@ std::string csv(const AttentionMaps& maps, const Selection& selection) {
 std::string json(const AttentionMaps& maps, const JsonRequest& request) {
   nlohmann::ordered_json document = {{"task", maps.task}, {"step", maps.step}, {"sample", request.sample}};
   auto& layers = document["layers"] = nlohmann::ordered_json::array();
-  const auto n_layers = static_cast<std::int64_t>(maps.layers.size());
-  const std::int64_t first_layer = request.layer.value_or(0);
-  for (std::int64_t l = first_layer; l < (request.layer ? first_layer + 1 : n_layers); ++l) {
+  std::vector<std::int64_t> chosen = request.layers;
+  for (std::int64_t l = 0; request.layers.empty() && l < std::ssize(maps.layers); ++l) chosen.push_back(l);
+  for (const std::int64_t l : chosen) {
     Selection selection{.layer = l, .head = request.head.value_or(0), .sample = request.sample};
     const LayerWeights& layer = select(maps, selection);
     const AxisTokens tokens = axis_tokens(maps, selection);
@@ -128,10 +128,12 @@ std::string json(const AttentionMaps& maps, const JsonRequest& request) {
       selection.head = h;
       heads.push_back(head_json(layer, selection));
     }
-    layers.push_back({{"layer", l},
-                      {"query_tokens", tokens.query},
-                      {"key_tokens", tokens.key},
-                      {"heads", std::move(heads)}});
+    nlohmann::ordered_json& item = layers.emplace_back();
+    item["layer"] = layer.layer;
+    if (layer.stack != Stack::kSelf) item["stack"] = stack_name(layer.stack);
+    item["query_tokens"] = tokens.query;
+    item["key_tokens"] = tokens.key;
+    item["heads"] = std::move(heads);
   }
   return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "src/core/attention_maps.hpp"
 #include "src/report/maps.hpp"
@@ -27,15 +28,16 @@ std::string npy(const LayerWeights& layer);
 /// @throws as `select`.
 std::string csv(const AttentionMaps& maps, const Selection& selection);
 
-/// What a JSON document holds; an absent layer or head means all.
+/// What a JSON document holds; without layers (of AttentionMaps::layers), or without a head, all.
 struct JsonRequest {
   std::int64_t sample = 0;
-  std::optional<std::int64_t> layer = {}, head = {};
+  std::vector<std::int64_t> layers = {};
+  std::optional<std::int64_t> head = {};
 };
 
 /// {task, step, sample, layers: [{layer, query_tokens, key_tokens, heads: [{head, entropy,
-/// rows_that_see_nothing, weights: [query][key]}]}]}. Numbers that are not finite are null; tokens that are
-/// not UTF-8 get U+FFFD.
+/// rows_that_see_nothing, weights: [query][key]}]}]}; a layer of an encoder-decoder also has its stack.
+/// Numbers that are not finite are null; tokens that are not UTF-8 get U+FFFD.
 /// @throws as `select`.
 std::string json(const AttentionMaps& maps, const JsonRequest& request);
 

@@ -34,9 +34,22 @@ std::string draw_kernels(const AttentionMaps& maps, const AttentionMaps& fitted,
 KernelsLayout layout_kernels(const AttentionMaps& maps, const AttentionMaps& fitted,
                              const std::vector<std::string>& sentences, const HeatmapRequest& request);
 
+struct ImageRequest {
+  std::int64_t layer = 0;  ///< in AttentionMaps::layers
+  std::int64_t sample = 0;
+  Format format = Format::kPng;
+};
+/// For a layer whose keys are patches of an image: the image, grey, with the weights of one query of one head
+/// in colour over its patches, a panel for each head and query (the first 12; queries that are patches
+/// themselves are left out, or averaged when there are no others). One scale for all, from 0 to the largest;
+/// each panel's strongest patch is framed. Says how much weight lies on the image where that is not all.
+/// @throws as `select`; ConfigError where keys are no patches, ShapeError where pixels or keys do not fit
+/// them.
+std::string draw_image_maps(const AttentionMaps& maps, const ImageRequest& request);
+
 /// One number of one head over training; NaN where it is not known.
 struct HeadHistory {
-  std::int64_t layer = 0, head = 0;
+  HeadPlace head = {};
   std::vector<double> values = {};  ///< at History::steps
 };
 /// One number of all heads.
@@ -52,7 +65,7 @@ struct History {
   std::vector<ScoreHistory> scores = {};
 };
 /// The loss on top, a plot for each number below, all on the same steps. Colour tells heads apart, dashes
-/// layers; with more than seven heads both together tell up to 28 lines apart.
+/// layers; with more than seven heads, or in an encoder-decoder, both together tell up to 28 lines apart.
 /// @throws ShapeError where steps and values differ in number.
 std::string draw_history(const History& history, Format format);
 

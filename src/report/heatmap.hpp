@@ -15,7 +15,7 @@
 namespace headtorch::report {
 
 struct HeatmapRequest {
-  std::int64_t layer = 0;
+  std::int64_t layer = 0;                 ///< in AttentionMaps::layers
   std::optional<std::int64_t> head = {};  ///< absent: all heads of the layer, in a grid
   std::int64_t sample = 0;
   ColorRange color_range = ColorRange::kUnit;

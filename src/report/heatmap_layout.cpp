@@ -107,7 +107,7 @@ HeatmapLayout layout_heatmap(const AttentionMaps& maps, const HeatmapRequest& re
   const AxisTokens tokens = axis_tokens(maps, selection);
   layout.query_ticks = place_ticks(tokens.query, layout.cell, Axis::kQuery);
   layout.key_ticks = place_ticks(tokens.key, layout.cell, Axis::kKey);
-  layout.title = fmt::format("{} · layer {}{}", visible(maps.task), request.layer,
+  layout.title = fmt::format("{} · {}{}", visible(maps.task), layer_title(layer.stack, layer.layer),
                              request.head ? fmt::format(" · head {}", *request.head) : "");
   layout.subtitle = fmt::format("step {} · sample {} · {} × {}", maps.step, request.sample,
                                 counted(layer.queries, "query", "queries"), counted(layer.keys, "key"));

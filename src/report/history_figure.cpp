@@ -46,14 +46,13 @@ Series loss_series(const History& history) {
 /// among all.
 Series head_series(const HeadHistory& head, std::size_t place, bool many, const std::vector<double>& steps) {
   constexpr std::array kDashes = {Dash::kSolid, Dash::kLong, Dash::kShort, Dash::kDotted};
-  return {
-      .label = head_name(HeadPlace{head.layer, head.head}),
-      .x = steps,
-      .y = head.values,
-      .colour = series_colour(many ? place : static_cast<std::size_t>(head.head)),
-      .dash =
-          kDashes[(many ? place / kSeriesColours : static_cast<std::size_t>(head.layer)) % kDashes.size()],
-      .has_points = steps.size() <= 20};
+  return {.label = head_name(head.head),
+          .x = steps,
+          .y = head.values,
+          .colour = series_colour(many ? place : static_cast<std::size_t>(head.head.head)),
+          .dash = kDashes[(many ? place / kSeriesColours : static_cast<std::size_t>(head.head.layer)) %
+                          kDashes.size()],
+          .has_points = steps.size() <= 20};
 }
 
 std::vector<Plot> plots_of(const History& history) {
@@ -67,7 +66,7 @@ std::vector<Plot> plots_of(const History& history) {
     Plot plot{
         .title = visible(score.name), .x_title = {}, .y_title = {}, .series = {}, .y_range = score.range};
     const bool many = std::any_of(score.heads.begin(), score.heads.end(), [](const HeadHistory& head) {
-      return head.head >= static_cast<std::int64_t>(kSeriesColours);
+      return head.head.stack != Stack::kSelf || head.head.head >= static_cast<std::int64_t>(kSeriesColours);
     });
     for (const HeadHistory& head : score.heads) {
       check_numbers(history.steps.size(), head.values.size(), score.name);

@@ -68,20 +68,31 @@ HeadSummary summarise(std::span<const float> weights, std::int64_t queries, std:
   return summary;
 }
 
+std::vector<std::string> with_patches(std::vector<std::string> tokens, const PatchedImage* image) {
+  if (image == nullptr) return tokens;
+  for (std::int64_t i = 0; i < image->rows * image->columns; ++i) {
+    const auto at = static_cast<std::size_t>(image->first + i);
+    if (at < tokens.size()) tokens[at] = fmt::format("r{}c{}", i / image->columns, i % image->columns);
+  }
+  return tokens;
+}
+
 AxisTokens axis_tokens(const AttentionMaps& maps, const Selection& selection) {
   const LayerWeights& layer = select(maps, selection);
   const auto sample = static_cast<std::size_t>(selection.sample);
-  static const std::vector<std::string> kNone;
-  const auto& tokens = sample < maps.tokens.size() ? maps.tokens[sample] : kNone;
-  const auto n = static_cast<std::int64_t>(tokens.size());
-  const auto axis = [&](std::int64_t length, std::int64_t first) {
-    std::vector<std::string> labels;
-    for (std::int64_t i = 0; i < length; ++i) {
-      labels.push_back(length <= n ? tokens[static_cast<std::size_t>(first + i)] : fmt::format("{}", i));
-    }
-    return labels;
+  const auto axis = [&](const SequenceLabels& of, const PatchedImage* image, std::int64_t length) {
+    std::vector<std::string> tokens =
+        with_patches(sample < of.tokens.size() ? of.tokens[sample] : std::vector<std::string>(), image);
+    if (length <= std::ssize(tokens)) return tokens;
+    tokens.clear();
+    for (std::int64_t i = 0; i < length; ++i) tokens.push_back(fmt::format("{}", i));
+    return tokens;
   };
-  return {axis(layer.queries, std::max<std::int64_t>(n - layer.queries, 0)), axis(layer.keys, 0)};
+  AxisTokens tokens{axis(query_labels(maps, layer.stack), query_image(maps, layer.stack), layer.queries),
+                    axis(key_labels(maps, layer.stack), key_image(maps, layer.stack), layer.keys)};
+  tokens.query.erase(tokens.query.begin(), tokens.query.end() - layer.queries);
+  tokens.key.resize(static_cast<std::size_t>(layer.keys));
+  return tokens;
 }
 
 }  // namespace headtorch::report

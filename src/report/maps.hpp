@@ -11,7 +11,7 @@ namespace headtorch::report {
 
 /// Which part of the maps is meant; all count from 0.
 struct Selection {
-  std::int64_t layer = 0;
+  std::int64_t layer = 0;  ///< in AttentionMaps::layers
   std::int64_t head = 0;
   std::int64_t sample = 0;
 };
@@ -31,11 +31,13 @@ struct HeadSummary {
 };
 HeadSummary summarise(std::span<const float> weights, std::int64_t queries, std::int64_t keys);
 
-/// The tokens at the two axes, as they are. When queries are fewer they are the last ones, as with a cache;
-/// positions that have no token are numbered.
+/// The tokens at the two axes, as they are; in cross-attention those of the target and of the source. Patches
+/// of an image are "r0c1": row, column. When queries are fewer than tokens they are the last ones, as with a
+/// cache; positions that have no token are numbered.
 struct AxisTokens {
   std::vector<std::string> query, key;
 };
+std::vector<std::string> with_patches(std::vector<std::string> tokens, const PatchedImage* image);
 AxisTokens axis_tokens(const AttentionMaps& maps, const Selection& selection);
 
 }  // namespace headtorch::report

@@ -75,7 +75,13 @@ ordered_json cell_document(const PageCell& cell) {
           {"chance", finite_or_null(score.chance)}};
 }
 
-ordered_json table_document(const std::optional<PageTable>& table) {
+/// Where the page finds a head: [layer, head], the layer in the maps it has.
+ordered_json place_document(const Page& contents, const HeadPlace& head) {
+  const auto layer = contents.maps.empty() ? std::nullopt : find_layer(contents.maps.back(), head);
+  return {layer ? static_cast<std::int64_t>(*layer) : head.layer, head.head};
+}
+
+ordered_json table_document(const Page& contents, const std::optional<PageTable>& table) {
   if (!table) return nullptr;
   ordered_json rows = ordered_json::array();
   for (const PageRow& row : table->rows) {
@@ -86,7 +92,7 @@ ordered_json table_document(const std::optional<PageTable>& table) {
     ordered_json cells = ordered_json::array();
     for (const PageCell& cell : row.cells) cells.push_back(cell_document(cell));
     ordered_json head = nullptr;
-    if (row.head) head = {row.head->layer, row.head->head};
+    if (row.head) head = place_document(contents, *row.head);
     rows.push_back({{"head", std::move(head)}, {"cells", std::move(cells)}});
   }
   return {
@@ -162,19 +168,23 @@ ordered_json document(const Page& contents) {
   page["title"] = contents.title;
   page["subtitle"] = contents.subtitle;
   page["palette"] = palette();
-  page["start"] = {{"layer", contents.start.head.layer},
-                   {"head", contents.start.head.head},
+  const ordered_json start = place_document(contents, contents.start.head);
+  page["start"] = {{"layer", start[0]},
+                   {"head", start[1]},
                    {"sample", contents.start.sample},
                    {"scale", scale_name(contents.start.color_range)}};
   auto& sentences = page["sentences"] = ordered_json::array();
-  for (const PageSentence& one : contents.sentences)
-    sentences.push_back({{"layer", one.head.layer}, {"head", one.head.head}, {"text", one.text}});
+  for (const PageSentence& one : contents.sentences) {
+    const ordered_json place = place_document(contents, one.head);
+    sentences.push_back(
+        {{"layer", place[0]}, {"head", place[1]}, {"name", head_name(one.head)}, {"text", one.text}});
+  }
   auto& findings = page["findings"] = ordered_json::array();
   for (const PageFinding& one : contents.findings)
     findings.push_back({{"cause", one.cause}, {"sign", one.sign}, {"remedy", one.remedy}});
-  page["scores"] = table_document(contents.scores);
-  page["compare"] = table_document(contents.compare);
-  page["settings"] = table_document(contents.settings);
+  page["scores"] = table_document(contents, contents.scores);
+  page["compare"] = table_document(contents, contents.compare);
+  page["settings"] = table_document(contents, contents.settings);
   auto& curves = page["curves"] = ordered_json::array();
   for (const PageCurve& curve : contents.curves) curves.push_back(curve_document(curve));
   std::vector<std::string> notes = plan_notes(contents.maps, plan);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "src/report/maps.hpp"
 #include "src/report/text.hpp"
 
 namespace headtorch::report {
@@ -93,11 +94,11 @@ std::string codes_of(const LayerWeights& layer, std::int64_t samples, std::int64
   return codes;
 }
 
-std::vector<std::vector<std::string>> shown_tokens(const AttentionMaps& maps, std::int64_t samples,
-                                                   std::int64_t block) {
+std::vector<std::vector<std::string>> shown_tokens(const SequenceLabels& labels, const PatchedImage* image,
+                                                   std::int64_t samples, std::int64_t block) {
   std::vector<std::vector<std::string>> shown(static_cast<std::size_t>(samples));
-  for (std::size_t sample = 0; sample < shown.size() && sample < maps.tokens.size(); ++sample) {
-    const auto& tokens = maps.tokens[sample];
+  for (std::size_t sample = 0; sample < shown.size() && sample < labels.tokens.size(); ++sample) {
+    const std::vector<std::string> tokens = with_patches(labels.tokens[sample], image);
     for (std::size_t i = 0; i < tokens.size(); i += static_cast<std::size_t>(block))
       shown[sample].push_back(block == 1 ? visible(tokens[i])
                                          : fmt::format("{}: {} …", i, visible(tokens[i])));
@@ -105,18 +106,53 @@ std::vector<std::vector<std::string>> shown_tokens(const AttentionMaps& maps, st
   return shown;
 }
 
+/// Null where the layers have no image, or cells stand for more than one patch.
+ordered_json image_document(const AttentionMaps& maps, std::int64_t samples, std::int64_t block) {
+  const PatchedImage& image = maps.image;
+  if (image.rows == 0 || block > 1) return nullptr;
+  ordered_json pixels = ordered_json::array();
+  for (std::size_t sample = 0; sample < std::min(image.pixels.size(), static_cast<std::size_t>(samples));
+       ++sample) {
+    std::string bytes;
+    for (const float grey : image.pixels[sample]) {
+      bytes += static_cast<char>(std::lround(255.0F * std::clamp(grey, 0.0F, 1.0F)));
+    }
+    pixels.push_back(base64(bytes));
+  }
+  return {{"rows", image.rows},
+          {"columns", image.columns},
+          {"patch", image.patch},
+          {"first", image.first},
+          {"pixels", std::move(pixels)}};
+}
+
 ordered_json document_of(const AttentionMaps& maps, std::int64_t samples, std::int64_t block) {
   ordered_json layers = ordered_json::array();
+  bool has_source = false;
   for (const LayerWeights& layer : maps.layers) {
     const Range range = range_of(layer);
-    layers.push_back({{"heads", layer.heads},
+    has_source = has_source || layer.stack == Stack::kEncoder || layer.stack == Stack::kCross;
+    layers.push_back({{"name", layer_name(layer.stack, layer.layer)},
+                      {"title", layer_title(layer.stack, layer.layer)},
+                      {"rows", &query_labels(maps, layer.stack) == &maps ? "tokens" : "source"},
+                      {"columns", &key_labels(maps, layer.stack) == &maps ? "tokens" : "source"},
+                      {"pictured", key_image(maps, layer.stack) != nullptr},
+                      {"heads", layer.heads},
                       {"queries", blocks(layer.queries, block)},
                       {"keys", blocks(layer.keys, block)},
                       {"low", range.low},
                       {"high", range.high},
                       {"codes", base64(codes_of(layer, samples, block, range))}});
   }
-  return {{"step", maps.step}, {"tokens", shown_tokens(maps, samples, block)}, {"layers", layers}};
+  const PatchedImage* own_image = has_source ? nullptr : query_image(maps, Stack::kSelf);
+  ordered_json document = {{"step", maps.step},
+                           {"tokens", shown_tokens(maps, own_image, samples, block)},
+                           {"layers", std::move(layers)},
+                           {"image", image_document(maps, samples, block)}};
+  if (has_source) {
+    document["source"] = shown_tokens(maps.source, key_image(maps, Stack::kCross), samples, block);
+  }
+  return document;
 }
 
 /// `count` of the first n, evenly spread, ascending; the first among them.
@@ -124,6 +160,21 @@ std::vector<std::size_t> spread(std::size_t n, std::size_t count) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < count; ++i) chosen.push_back(i * n / count);
   return chosen;
+}
+
+/// "2 layers of 4 heads, 16 queries by 16 keys"; stacks one after the other.
+std::string sizes_text(const AttentionMaps& maps) {
+  std::string text;
+  for (std::size_t begin = 0, end = 0; begin < maps.layers.size(); begin = end) {
+    const LayerWeights& first = maps.layers[begin];
+    while (end < maps.layers.size() && maps.layers[end].stack == first.stack) ++end;
+    const std::string stack = first.stack == Stack::kSelf ? "" : fmt::format("{}: ", stack_name(first.stack));
+    text +=
+        fmt::format("{}{}{} of {}, {} by {}", begin == 0 ? "" : "; ", stack,
+                    counted(static_cast<std::int64_t>(end - begin), "layer"), counted(first.heads, "head"),
+                    counted(first.queries, "query", "queries"), counted(first.keys, "key"));
+  }
+  return text;
 }
 
 }  // namespace
@@ -188,10 +239,7 @@ std::vector<std::string> plan_notes(const std::vector<AttentionMaps>& maps, cons
   if (maps.empty()) return {};
   std::vector<std::string> notes;
   const LayerWeights& first = maps.back().layers.front();
-  notes.push_back(fmt::format(
-      "{} of {}, {} by {}. Weights are before dropout, stored in 8 bits: within 1/255.",
-      counted(static_cast<std::int64_t>(maps.back().layers.size()), "layer"), counted(first.heads, "head"),
-      counted(first.queries, "query", "queries"), counted(first.keys, "key")));
+  notes.push_back(sizes_text(maps.back()) + ". Weights are before dropout, stored in 8 bits: within 1/255.");
   double low = 0.0, high = 1.0;
   for (const std::size_t moment : plan.moments) {
     for (const LayerWeights& layer : maps[moment].layers) {

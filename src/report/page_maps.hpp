@@ -32,8 +32,11 @@ struct PagePlan {
 /// may take kLargestCells; beyond, the kernels go, then cells are joined to the smallest blocks that fit.
 PagePlan plan_page(const std::vector<AttentionMaps>& maps, bool has_kernels);
 
-/// {power, moments: [{step, tokens, layers: [{heads, queries, keys, low, high, codes}]}], kernels}.
-/// Codes are base64 of [samples, heads, queries, keys]; tokens are made visible.
+/// {power, moments: [{step, tokens, source, layers: [{name, title, rows, columns, pictured, heads, queries,
+/// keys, low, high, codes}], image: {rows, columns, patch, first, pixels}}], kernels}. Codes are base64 of
+/// [samples, heads, queries, keys], pixels of 8-bit grey; tokens are made visible. `rows` and `columns` say
+/// whether they are "tokens" or those of the "source", which is there in an encoder-decoder; `pictured`: keys
+/// are patches of the image.
 nlohmann::ordered_json maps_document(const std::vector<AttentionMaps>& maps,
                                      const std::optional<AttentionMaps>& kernels, const PagePlan& plan);
 

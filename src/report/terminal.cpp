@@ -283,7 +283,7 @@ std::string terminal_picture(const AttentionMaps& maps, const TerminalRequest& r
   const std::int64_t n_heads = request.head ? 1 : layer.heads;
   const Grid grid = plan(axis_tokens(maps, selection), n_heads, request);
 
-  std::string text = wrapped({visible(maps.task), fmt::format("layer {}", request.layer),
+  std::string text = wrapped({visible(maps.task), layer_title(layer.stack, layer.layer),
                               fmt::format("step {}", maps.step), fmt::format("sample {}", request.sample)},
                              request.columns);
   text += wrapped({fmt::format("{} down", counted(layer.queries, "query", "queries")),

@@ -13,7 +13,7 @@ namespace headtorch::report {
 enum class TerminalColour { kTrueColour, kPlain };
 
 struct TerminalRequest {
-  std::int64_t layer = 0;
+  std::int64_t layer = 0;                 ///< in AttentionMaps::layers
   std::optional<std::int64_t> head = {};  ///< absent: all heads of the layer
   std::int64_t sample = 0;
   ColorRange color_range = ColorRange::kUnit;

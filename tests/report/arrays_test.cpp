@@ -217,7 +217,7 @@ TEST(Arrays, G16_numbers_have_a_point_in_every_locale) {
 
 TEST(Arrays, what_is_not_there_is_refused) {
   EXPECT_THROW(csv(g13_maps(), {.head = 1}), ConfigError);
-  EXPECT_THROW(json(g13_maps(), {.layer = 4}), ConfigError);
+  EXPECT_THROW(json(g13_maps(), {.layers = {4}}), ConfigError);
   EXPECT_THROW(json(g13_maps(), {.head = -1}), ConfigError);
   EXPECT_THROW(json(g13_maps(), {.sample = 1}), ConfigError);
 }

@@ -103,7 +103,7 @@ History sample_history(std::int64_t layers, std::int64_t heads, std::size_t n) {
     ScoreHistory score{.name = name, .heads = {}};
     for (std::int64_t layer = 0; layer < layers; ++layer) {
       for (std::int64_t head = 0; head < heads; ++head) {
-        HeadHistory line{.layer = layer, .head = head, .values = {}};
+        HeadHistory line{.head = {layer, head}, .values = {}};
         for (std::size_t i = 0; i < n; ++i)
           line.values.push_back(i == 1 ? kNone : 0.1 * static_cast<double>(head) + static_cast<double>(i));
         score.heads.push_back(line);

@@ -66,7 +66,7 @@ class Chart {
   }
 
   // A line of a head has the head's colour.
-  colour(i) { return `var(--head-${Number(/^L\d+H(\d+)$/.exec(this.curve.lines[i].name)?.[1] ?? i) % 8})`; }
+  colour(i) { return `var(--head-${Number(/^[LEDC]\d+H(\d+)$/.exec(this.curve.lines[i].name)?.[1] ?? i) % 8})`; }
 
   // Where the lines are heads, the one chosen above.
   chosenLine() {

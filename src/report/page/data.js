@@ -97,15 +97,15 @@ function point(what) {
   later('cell');
 }
 
-// As the pictures label them: fewer queries than keys are the last ones, and what has no token is numbered.
+// As the pictures label them: fewer queries than tokens are the last ones, and what has no token is numbered.
 function axisTokens() {
-  const {queries, keys} = layerNow();
-  const tokens = moment().tokens[state.sample];
-  const axis = (length, first) => Array.from(
+  const {queries, keys, rows, columns} = layerNow();
+  const axis = (tokens, length, first) => Array.from(
       {length}, (_, i) => length <= tokens.length ? tokens[first + i] : String(i));
-  return {query: axis(queries, Math.max(tokens.length - queries, 0)), key: axis(keys, 0)};
+  const tokens = (name) => moment()[name][state.sample] ?? [];
+  return {query: axis(tokens(rows), queries, Math.max(tokens(rows).length - queries, 0)), key: axis(tokens(columns), keys, 0)};
 }
 
-const headName = (layer, head) => `L${layer}H${head}`;
+const headName = (layer, head) => `${moment().layers[layer].name}H${head}`;
 const sentenceOf = (layer, head) =>
   page.sentences.find((one) => one.layer === layer && one.head === head)?.text ?? '';

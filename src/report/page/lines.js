@@ -77,7 +77,7 @@ function listHeads() {
 let allLines = null;  // the picture with no token chosen; on long inputs it takes a second
 
 function drawLines() {
-  byId('lines-name').textContent = `Lines from query to key, layer ${state.layer}`;
+  byId('lines-name').textContent = `Lines from query to key, ${layerNow().title}`;
   allLines = null;
   listTokens();
   listHeads();

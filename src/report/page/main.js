@@ -42,8 +42,8 @@ function buildHeads() {
   byId('maps').replaceChildren(largeMap.figure, kernelMap.figure);
   buildLines();
   byId('row-details').addEventListener('toggle', () => later('cell'));
-  drawers.push(drawControls, drawOverview, drawHead, drawLines, markChosen);
-  pointers.push(pointHead, pointLines);
+  drawers.push(drawControls, drawOverview, drawHead, drawImage, drawLines, markChosen);
+  pointers.push(pointHead, pointImage, pointLines);
 }
 
 function buildSentences() {
@@ -54,7 +54,7 @@ function buildSentences() {
       chooseHead(one.layer, one.head);
       byId('head-card').scrollIntoView({block: 'nearest'});
     });
-    button.dataset.head = headName(one.layer, one.head);
+    button.dataset.head = one.name;
     return element('li', {}, button);
   }));
 }

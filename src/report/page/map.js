@@ -235,9 +235,9 @@ function drawRowTable() {
 }
 
 function drawHead() {
-  const {queries, keys} = layerNow();
+  const {queries, keys, title} = layerNow();
   const samples = moment().tokens.length > 1 ? `sample ${state.sample}, ` : '';
-  byId('head-name').textContent = `${headName(state.layer, state.head)}: layer ${state.layer}, head ${state.head}`;
+  byId('head-name').textContent = `${headName(state.layer, state.head)}: ${title}, head ${state.head}`;
   const step = moment().step > 0 || page.moments.length > 1 ? `step ${moment().step}, ` : '';  // weights from elsewhere have none
   byId('head-place').textContent = `${step}${samples}${queries} queries × ${keys} keys`;
   byId('head-sentence').textContent = sentenceOf(state.layer, state.head);

@@ -12,7 +12,7 @@ function buildOverview() {
   grid.setAttribute('aria-colcount', most);
   const rows = [];
   thumbnails = layers.map((layer, l) => {
-    const row = element('div', {role: 'row'}, element('span', {className: 'layer', role: 'rowheader', textContent: `L${l}`}));
+    const row = element('div', {role: 'row'}, element('span', {className: 'layer', role: 'rowheader', textContent: layer.name}));
     const made = Array.from({length: most}, (_, h) => {
       const cell = element('div', {role: 'gridcell'});
       row.append(cell);
@@ -70,6 +70,7 @@ function drawOverview() {
   });
   const layers = moment().layers;
   byId('overview-hint').textContent = `${layers.length} ${layers.length === 1 ? 'layer' : 'layers'}, the input’s first. ` +
+    (layers.some(({name}) => name[0] === 'C') ? 'E: encoder, D: decoder, C: cross-attention, from target (rows) to source (columns). ' : '') +
     'Choose a head by click or arrow keys.' + (block > 1 ? ` One dot is the largest weight of ${block} × ${block} cells.` : '');
   drawBar();
 }
