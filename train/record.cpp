@@ -110,6 +110,7 @@ AttentionMaps record(models::MiniTransformer model, const tasks::Task& task, con
              .heads = values_BHTS.size(1),
              .queries = values_BHTS.size(2),
              .keys = values_BHTS.size(3),
+             .values = {},
              .stack = at.stack,
              .layer = at.layer};
     layer.values.assign(values_BHTS.data_ptr<float>(), values_BHTS.data_ptr<float>() + values_BHTS.numel());

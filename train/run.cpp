@@ -234,7 +234,8 @@ class Run {
   }
 
   bool is_learned_projection(const torch::Tensor& parameter) const {
-    if (!model_->attention(0).has_projections()) return false;
+    models::MiniTransformer model = model_;
+    if (!model->attention(0).has_projections()) return false;
     const auto names = model_->named_parameters();
     return std::any_of(names.begin(), names.end(), [&](const auto& item) {
       return item.key().ends_with("in_proj_weight") && item.value().is_same(parameter);
@@ -302,9 +303,9 @@ class Run {
   std::string attention_path() const {
     if (options_.entropy_weight > 0.0) return std::string(nn::path_name(nn::Path::kExplicit));
     const bool causal = config_.model.family == models::Family::kCausal;
-    const attention::Mask mask{
-        .visibility = causal ? attention::Visibility::kCausal : attention::Visibility::kAll,
-        .window = config_.model.window > 0 ? config_.model.window : attention::kNoWindow};
+    attention::Mask mask;
+    if (causal) mask.visibility = attention::Visibility::kCausal;
+    if (config_.model.window > 0) mask.window = config_.model.window;
     const tasks::TaskShape& shape = task_.shape();
     const std::int64_t length = shape.source.seq_len > 0 ? shape.source.seq_len : shape.seq_len;
     models::MiniTransformer model = model_;
@@ -314,7 +315,8 @@ class Run {
 
   /// On as many test examples as hold the tokens of 1000 at the task's own length.
   LengthResult at_length(std::int64_t length) {
-    LengthResult result{.length = length};
+    LengthResult result;
+    result.length = length;
     try {
       RunConfig other = config_;
       other.task.seq_len = length;

@@ -61,8 +61,9 @@ struct HeadAblation {
 };
 
 struct LayerAblation {
-  std::int64_t layer = 0;
+  std::int64_t layer = 0;  ///< within its stack
   Replaced replaced = {};
+  Stack stack = Stack::kSelf;
 };
 
 /// The model after so many heads were removed, those that cost least first.

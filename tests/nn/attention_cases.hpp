@@ -18,6 +18,10 @@ using attention::Visibility;
 using torch::Tensor;
 
 inline constexpr Score kScores[] = {Score::kDot,
+                                    Score::kGaussian,
+                                    Score::kCosine,
+                                    Score::kAdditive,
+                                    Score::kLinear,
                                     Score::kUniform,
                                     Score::kSelf,
                                     Score::kFixedGaussian,
@@ -45,6 +49,11 @@ inline ScoreOptions score_options(Score score) {
   return options;
 }
 
+// Whether a call that keeps nothing takes LibTorch's fused attention.
+inline bool takes_fused_path(const MultiHeadAttentionImpl& module) {
+  return module.path(attention::Mask{}, 2, 5, 5) == Path::kFused;
+}
+
 // Identity projections: queries, keys and values are the input, the output is the merged heads.
 inline void make_transparent(MultiHeadAttention& module, std::int64_t d_model) {
   const Tensor eye = torch::eye(d_model, torch::kFloat64);
@@ -67,7 +76,7 @@ inline AttentionCall masked(const Mask& mask, Keep keep = Keep::kOutput, const T
   AttentionCall call;
   call.mask = mask;
   call.keep = keep;
-  call.tokens_BT = of_tokens;
+  call.tokens_BS = of_tokens;
   return call;
 }
 

@@ -49,7 +49,8 @@ TEST(HeadEdits, that_only_look_change_nothing) {
         EXPECT_EQ(seen[1].sizes(), (torch::IntArrayRef{2, 2, 5, 3}));
         EXPECT_TRUE(identical(with_heads.y, plain.y));
         // Only the fused path, which the weights' edit rules out, computes in another order.
-        EXPECT_TRUE(module->is_fused() ? close(with_pattern.y, plain.y) : identical(with_pattern.y, plain.y));
+        EXPECT_TRUE(takes_fused_path(*module) ? close(with_pattern.y, plain.y)
+                                              : identical(with_pattern.y, plain.y));
         EXPECT_TRUE(identical(with_pattern.pattern, plain.pattern));
       }
     }
@@ -155,7 +156,7 @@ TEST(HeadKernels, drop_their_weights_like_any_head_and_rule_the_fused_path_out) 
   MultiHeadAttention module = with_kernels({{0, kBefore}, {1, kSame}}, score);
   make_transparent(module, 6);
   module->eval();
-  EXPECT_FALSE(module->is_fused());
+  EXPECT_FALSE(takes_fused_path(*module));
   module->train();
   const Tensor x = torch::ones({2, 5, 6}, torch::kFloat64);
   DropoutStream stream(7, 1);

@@ -53,7 +53,7 @@ double margin(Example& made, std::int64_t example, std::int64_t layer, std::int6
   nn::Context context;
   context.probe = &probe;
   const BatchTensors batch = to_tensors(made.task->batch(tasks::Split::kTest, example, 1), torch::kCPU);
-  const torch::Tensor logits = made.model->forward(batch.tokens_BT, context);
+  const torch::Tensor logits = made.model->forward(batch.input, context);
   double sum = 0.0;
   for (std::int64_t t = 0; t < logits.size(1); ++t) {
     const std::int64_t label = batch.labels_BT[0][t].item<std::int64_t>();

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "src/attention/masks.hpp"
 #include "train/batch.hpp"
 #include "train/checkpoint.hpp"
 #include "train/entropy_bonus.hpp"
@@ -212,18 +213,26 @@ TEST(Signs, Initial_health_is_that_of_the_run) {
 // --- the entropy bonus
 // ---------------------------------------------------------------------------------------------
 
+torch::Tensor every_key(const torch::Tensor& weights) { return torch::ones_like(weights, torch::kBool); }
+torch::Tensor none_later(const torch::Tensor& weights) {
+  return attention::causal_mask(weights.size(-2), weights.size(-1));
+}
+
 TEST(EntropyBonus, Is_normalised_by_what_a_row_may_see) {
   const torch::Tensor uniform = torch::full({2, 3, 4, 4}, 0.25, torch::kDouble);
-  EXPECT_TRUE(torch::allclose(normalised_entropy(uniform, models::Family::kEncoder),
-                              torch::ones({2}, torch::kDouble)));
+  EXPECT_TRUE(
+      torch::allclose(normalised_entropy(uniform, every_key(uniform)), torch::ones({2}, torch::kDouble)));
   const torch::Tensor causal =
       (torch::ones({4, 4}, torch::kDouble).tril() / torch::arange(1, 5, torch::kDouble).unsqueeze(1))
           .expand({2, 3, 4, 4});
   EXPECT_TRUE(
-      torch::allclose(normalised_entropy(causal, models::Family::kCausal), torch::ones({2}, torch::kDouble)));
+      torch::allclose(normalised_entropy(causal, none_later(causal)), torch::ones({2}, torch::kDouble)));
   const torch::Tensor one_hot = torch::eye(4, torch::kDouble).expand({2, 3, 4, 4});
-  EXPECT_EQ(normalised_entropy(one_hot, models::Family::kEncoder).sum().item<double>(), 0.0);
-  EXPECT_EQ(normalised_entropy(torch::ones({2, 1, 1, 1}), models::Family::kCausal).sum().item<double>(), 0.0);
+  EXPECT_EQ(normalised_entropy(one_hot, every_key(one_hot)).sum().item<double>(), 0.0);
+  EXPECT_EQ(normalised_entropy(torch::ones({2, 1, 1, 1}), none_later(torch::ones({2, 1, 1, 1})))
+                .sum()
+                .item<double>(),
+            0.0);
 }
 
 TEST(EntropyBonus, The_gradient_is_the_numeric_one) {
@@ -234,7 +243,9 @@ TEST(EntropyBonus, The_gradient_is_the_numeric_one) {
       const torch::Tensor seen = family == models::Family::kCausal
                                      ? scores.masked_fill(hidden, -std::numeric_limits<double>::infinity())
                                      : scores;
-      return normalised_entropy(seen.softmax(-1), family).sum();
+      return normalised_entropy(seen.softmax(-1),
+                                family == models::Family::kCausal ? none_later(seen) : every_key(seen))
+          .sum();
     };
     torch::Tensor scores = torch::randn({2, 2, 3, 3}, torch::kDouble).requires_grad_();
     const torch::Tensor gradient = torch::autograd::grad({entropy(scores)}, {scores})[0];
@@ -252,7 +263,7 @@ TEST(EntropyBonus, The_gradient_is_the_numeric_one) {
 TEST(EntropyBonus, The_gradient_is_finite_where_weights_are_0) {
   const torch::Tensor scores =
       torch::tensor({{0.0F, 200.0F}, {-200.0F, 0.0F}}).view({1, 1, 2, 2}).requires_grad_();
-  const torch::Tensor sum = normalised_entropy(scores.softmax(-1), models::Family::kEncoder).sum();
+  const torch::Tensor sum = normalised_entropy(scores.softmax(-1), every_key(scores)).sum();
   EXPECT_TRUE(torch::autograd::grad({sum}, {scores})[0].isfinite().all().item<bool>());
 }
 

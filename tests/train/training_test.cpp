@@ -7,6 +7,7 @@
 
 #include "models/mini_transformer.hpp"
 #include "src/core/error.hpp"
+#include "src/tasks/batch.hpp"
 #include "train/adamw.hpp"
 #include "train/batch.hpp"
 #include "train/checkpoint.hpp"
@@ -173,7 +174,7 @@ TEST(Evaluation, G29_is_a_mean_over_positions) {
   std::int64_t counted = 0;
   for (std::int64_t row = 0; row < 7; ++row) {
     const BatchTensors one = to_tensors(task.batch(tasks::Split::kTest, row, 1), torch::kCPU);
-    const torch::Tensor log_p = torch::log_softmax(model->forward(one.tokens_BT), -1);
+    const torch::Tensor log_p = torch::log_softmax(model->forward(one.input), -1);
     for (std::int64_t t = 0; t < 3; ++t) {
       const std::int64_t label = one.labels_BT[0][t].item<std::int64_t>();
       if (label < 0) continue;
@@ -369,15 +370,17 @@ TEST(Record, G12_an_input_longer_than_the_model_is_refused_with_both_numbers) {
   const auto task = tasks::make_task(config.task, 1);
   const Trained trained = train(config);
   try {
-    record_attention(config, *task, trained.weights, {std::vector<std::int64_t>(20, 1)}, 12);
+    record_attention(config, *task, trained.weights, tasks::unlabelled({std::vector<std::int64_t>(20, 1)}),
+                     12);
     FAIL() << "was not refused";
   } catch (const DataError& error) {
     EXPECT_THAT(error.what(), HasSubstr("20"));
     EXPECT_THAT(error.what(), HasSubstr("16"));
   }
   for (const std::int64_t length : {1, 16}) {
-    const auto maps = record_attention(config, *task, trained.weights,
-                                       {std::vector<std::int64_t>(static_cast<std::size_t>(length), 1)}, 12);
+    const auto maps = record_attention(
+        config, *task, trained.weights,
+        tasks::unlabelled({std::vector<std::int64_t>(static_cast<std::size_t>(length), 1)}), 12);
     EXPECT_EQ(maps.layers[0].keys, length);
   }
 }
