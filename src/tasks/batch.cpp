@@ -9,7 +9,8 @@ namespace {
 
 /// Rows of `examples` equal parts of a flat array, which may be empty.
 template <typename T>
-std::vector<T> rows_of(const std::vector<T>& all, std::int64_t examples, std::int64_t first, std::int64_t count) {
+std::vector<T> rows_of(const std::vector<T>& all, std::int64_t examples, std::int64_t first,
+                       std::int64_t count) {
   const std::int64_t width = examples == 0 ? 0 : std::ssize(all) / examples;
   return {all.begin() + first * width, all.begin() + (first + count) * width};
 }
@@ -23,8 +24,8 @@ Batch unlabelled(const std::vector<std::vector<std::int64_t>>& rows) {
   batch.length = std::ssize(rows.front());
   for (const auto& row : rows) {
     if (row.size() != rows.front().size()) {
-      throw DataError("input", fmt::format("inputs of {} and {} tokens, expected one length", rows.front().size(),
-                                           row.size()));
+      throw DataError("input", fmt::format("inputs of {} and {} tokens, expected one length",
+                                           rows.front().size(), row.size()));
     }
     batch.tokens.insert(batch.tokens.end(), row.begin(), row.end());
   }
@@ -35,7 +36,12 @@ Batch unlabelled(const std::vector<std::vector<std::int64_t>>& rows) {
 Batch slice(const Batch& batch, std::int64_t first, std::int64_t count) {
   const auto part = [&](const auto& all) { return rows_of(all, batch.examples, first, count); };
   const Source& source = batch.source;
-  return {count, batch.length, part(batch.tokens), part(batch.labels), part(batch.features), part(batch.values),
+  return {count,
+          batch.length,
+          part(batch.tokens),
+          part(batch.labels),
+          part(batch.features),
+          part(batch.values),
           {source.length, part(source.tokens), part(source.lengths), part(source.features)}};
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "src/core/error.hpp"
+#include "src/tasks/draws.hpp"
 #include "src/tasks/symbol_task.hpp"
 
 // Induction: distinct tokens, repeated with a period that changes from sequence to sequence, so that no fixed
@@ -54,14 +55,7 @@ SymbolRule induction_rule(const TaskOptions& options) {
   }
   rule.draw = [n, longest](Random& random, std::span<std::int64_t> tokens) {
     const std::int64_t period = kShortestPeriod + random.below(longest - kShortestPeriod + 1);
-    for (std::int64_t i = 0; i < period; ++i) {
-      const auto used = tokens.first(static_cast<std::size_t>(i));
-      std::int64_t symbol = 0;
-      do {
-        symbol = random.below(n);
-      } while (std::find(used.begin(), used.end(), symbol) != used.end());
-      tokens[static_cast<std::size_t>(i)] = symbol;
-    }
+    draw_distinct(random, {0, n}, tokens.first(static_cast<std::size_t>(period)));
     repeat(tokens, period);
   };
   rule.label = [](std::span<const std::int64_t> tokens, std::span<std::int64_t> labels) {

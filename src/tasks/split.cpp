@@ -4,17 +4,13 @@
 
 namespace headtorch::tasks {
 
-Split split_of(std::span<const std::int64_t> tokens) {
+Split split_of(std::span<const std::int64_t> tokens, const SplitTenths& tenths) {
   constexpr XXH64_hash_t kSeed =
       0x6865616474;  // fixed for ever: another seed would move examples between splits
-  switch (XXH3_64bits_withSeed(tokens.data(), tokens.size_bytes(), kSeed) % 10) {
-    case 0:
-      return Split::kTest;
-    case 1:
-      return Split::kValidation;
-    default:
-      return Split::kTrain;
-  }
+  const auto tenth =
+      static_cast<std::int64_t>(XXH3_64bits_withSeed(tokens.data(), tokens.size_bytes(), kSeed) % 10);
+  if (tenth < tenths.test) return Split::kTest;
+  return tenth < tenths.test + tenths.validation ? Split::kValidation : Split::kTrain;
 }
 
 }  // namespace headtorch::tasks

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -13,45 +12,37 @@
 namespace headtorch::tasks {
 namespace {
 
-constexpr double kSmallSpace = 1e6;  // spaces up to this size are counted exactly
+constexpr double kSmallSpace = 1e6;  // spaces below this size are counted exactly
 constexpr int kMaxDraws = 100000;    // a tenth of the draws fit; in a small space, a few in a thousand
 constexpr std::uint64_t kStream = 0x7461'0000;  // keeps these draws apart from other uses of the seed
 
-constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 }  // namespace
 
-std::int64_t size_in_range(std::string_view name, std::int64_t value, std::int64_t fallback, std::int64_t low,
-                           std::int64_t high) {
-  if (value == 0) return fallback;
-  if (value < low || value > high) {
-    throw ConfigError("task", fmt::format("{} = {}: expected {} to {}", name, value, low, high));
+SymbolTask::SymbolTask(SymbolRule rule, std::uint64_t seed)
+    : rule_(std::move(rule)),
+      seed_(seed),
+      vocabulary_(rule_.shape.n_symbols - static_cast<std::int64_t>(rule_.words.size()), rule_.words) {
+  if (rule_.n_possible >= kSmallSpace) return;
+  const TaskShape& s = rule_.shape;
+  if (!rule_.for_each_input) {
+    throw ConfigError("task",
+                      fmt::format("{} with n_symbols = {} and seq_len = {} has only {} different inputs: "
+                                  "expected larger sizes, with {} or more",
+                                  s.name, s.n_symbols, s.seq_len, rule_.n_possible, kSmallSpace));
   }
-  return value;
-}
-
-void check_examples(const Task& task, Split split, std::int64_t first, std::int64_t count) {
-  if (first < 0 || count < 0 || first > task.size(split) - count) {
-    throw Error(ExitCode::kInternal, "tasks",
-                fmt::format("asked for {} examples from number {} of a split with {}", count, first,
-                            task.size(split)));
-  }
-}
-
-SymbolTask::SymbolTask(SymbolRule rule, std::uint64_t seed) : rule_(std::move(rule)), seed_(seed) {
-  if (rule_.n_possible > kSmallSpace) return;
   std::array<std::int64_t, 3> counts{};
-  rule_.for_each_input(
-      [&](std::span<const std::int64_t> tokens) { ++counts[static_cast<std::size_t>(split_of(tokens))]; });
+  rule_.for_each_input([&](std::span<const std::int64_t> tokens) {
+    ++counts[static_cast<std::size_t>(split_of(tokens, rule_.tenths))];
+  });
   const auto count = [&](Split split) { return counts[static_cast<std::size_t>(split)]; };
   const std::int64_t all = count(Split::kTrain) + count(Split::kValidation) + count(Split::kTest);
-  const TaskShape& s = rule_.shape;
   if (count(Split::kTrain) == 0 || count(Split::kValidation) == 0 || count(Split::kTest) == 0) {
     throw ConfigError(
         "task", fmt::format("{} with n_symbols = {} and seq_len = {} has only {} different inputs, too few "
                             "for a training, a validation and a test part: expected a larger size",
                             s.name, s.n_symbols, s.seq_len, all));
   }
+  if (count(Split::kTest) >= rule_.n_test) return;
   overlap_note_ = fmt::format(
       "Only {} different inputs of {} symbols and length {} exist: {} of them are kept for the test, whose "
       "{} examples "
@@ -75,7 +66,7 @@ void SymbolTask::draw_example(Split split, std::int64_t index, std::span<std::in
   Random random(seed_, static_cast<std::uint64_t>(index), kStream + static_cast<std::uint64_t>(split));
   for (int draw = 0; draw < kMaxDraws; ++draw) {
     rule_.draw(random, tokens);
-    if (split_of(tokens) == split) return;
+    if (split_of(tokens, rule_.tenths) == split) return;
   }
   throw ConfigError(
       "task", fmt::format("{} with n_symbols = {} and seq_len = {} gave no new input in {} draws: expected a "
@@ -100,32 +91,12 @@ Batch SymbolTask::batch(Split split, std::int64_t first, std::int64_t count) con
   return batch;
 }
 
-std::string SymbolTask::token_text(std::int64_t token) const { return std::to_string(token); }
-
 std::vector<std::int64_t> SymbolTask::parse_tokens(std::string_view input) const {
-  const std::string known =
-      fmt::format("expected numbers from 0 to {}, separated by spaces", rule_.shape.n_symbols - 1);
-  std::vector<std::int64_t> tokens;
-  for (std::size_t begin = 0; begin < input.size();) {
-    if (is_space(input[begin])) {
-      ++begin;
-      continue;
-    }
-    std::size_t end = begin;
-    while (end < input.size() && !is_space(input[end])) ++end;
-    const std::string_view word = input.substr(begin, end - begin);
-    std::int64_t token = 0;
-    const auto [stop, status] = std::from_chars(word.data(), word.data() + word.size(), token);
-    if (status != std::errc{} || stop != word.data() + word.size() || token < 0 ||
-        token >= rule_.shape.n_symbols) {
-      throw DataError("input",
-                      fmt::format("\"{}\" is not a symbol of {}: {}", word, rule_.shape.name, known));
-    }
-    tokens.push_back(token);
-    begin = end;
-  }
-  if (tokens.empty()) throw DataError("input", fmt::format("is empty: {}", known));
-  return tokens;
+  return vocabulary_.parse(input, rule_.shape.name);
+}
+
+std::vector<double> SymbolTask::best_losses(const Batch& batch) const {
+  return rule_.best_losses ? rule_.best_losses(batch) : std::vector<double>{};
 }
 
 }  // namespace headtorch::tasks

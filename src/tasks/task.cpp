@@ -3,29 +3,111 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
+
 #include "src/core/error.hpp"
+#include "src/tasks/dates_task.hpp"
+#include "src/tasks/digits_question_task.hpp"
+#include "src/tasks/digits_task.hpp"
+#include "src/tasks/regression_task.hpp"
 #include "src/tasks/symbol_task.hpp"
+#include "src/tasks/target_form.hpp"
 #include "src/tasks/text_task.hpp"
 
 namespace headtorch::tasks {
 namespace {
 
-struct SymbolEntry {
+/// Options that mean something to a task; any other is refused, so that none is silently without effect.
+struct Takes {
+  bool file = false, pairs = false, digit_order = false, operation = false, source = false;
+};
+
+struct Entry {
   const char* name;
   const char* summary;
-  SymbolRule (*rule)(const TaskOptions& options);
+  std::unique_ptr<Task> (*make)(const TaskOptions& options, std::uint64_t seed);
+  Takes takes = {};
 };
 
-constexpr SymbolEntry kSymbolTasks[] = {
-    {"reverse", "the sequence backwards", reverse_rule},
-    {"copy", "each symbol three places later", copy_rule},
-    {"sort", "the symbols in ascending order", sort_rule},
-    {"histogram", "how often each symbol occurs in the sequence", histogram_rule},
-    {"induction", "the next symbol of a sequence that repeats with a random period", induction_rule},
+template <SymbolRule (*rule)(const TaskOptions& options)>
+std::unique_ptr<Task> symbols(const TaskOptions& options, std::uint64_t seed) {
+  auto task = std::make_unique<SymbolTask>(rule(options), seed);
+  if (options.reading == Reading::kSourceToTarget) return std::make_unique<TargetForm>(std::move(task));
+  return task;
+}
+
+template <typename Made>
+std::unique_ptr<Task> task_of(const TaskOptions& options, std::uint64_t seed) {
+  return std::make_unique<Made>(options, seed);
+}
+
+constexpr Entry kTasks[] = {
+    {"reverse", "the sequence backwards", symbols<reverse_rule>, {.source = true}},
+    {"copy", "each symbol three places later", symbols<copy_rule>, {.source = true}},
+    {"sort", "the symbols in ascending order", symbols<sort_rule>, {.source = true}},
+    {"histogram", "how often each symbol occurs in the sequence", symbols<histogram_rule>, {.source = true}},
+    {"induction", "the next symbol of a sequence that repeats with a random period", symbols<induction_rule>},
+    {"add", "the sum of two numbers, digit by digit", symbols<add_rule>, {.digit_order = true}},
+    {"recall", "the value that a key stood with", symbols<recall_rule>, {.pairs = true}},
+    {"mqar", "recall among thousands of symbols and distractors", symbols<mqar_rule>, {.pairs = true}},
+    {"select", "symbols scattered among blanks, in their order", symbols<select_rule>, {.pairs = true}},
+    {"dyck", "the bracket that closes the one still open", symbols<dyck_rule>},
+    {"modular",
+     "arithmetic modulo a prime from half of all pairs",
+     symbols<modular_rule>,
+     {.operation = true}},
+    {"markov", "the next symbol of a chain whose probabilities are new each time", symbols<markov_rule>},
+    {"regression", "y of a new x on a line through the points before", task_of<RegressionTask>},
+    {"dates", "a date as people write it, to ISO", task_of<DatesTask>, {.source = true}},
+    {"digits", "the digit in an image of 8x8 pixels", task_of<DigitsTask>},
+    {"digits-question",
+     "a question in words about such an image",
+     task_of<DigitsQuestionTask>,
+     {.source = true}},
+    {"text", "the next character of a text of your own, --file FILE", task_of<TextTask>, {.file = true}},
 };
-constexpr const char* kTextSummary = "the next character of a text of your own, --file FILE";
+
+void check_options(const Entry& entry, const TaskOptions& options) {
+  const auto refuse = [&](std::string_view what, std::string_view only) {
+    throw ConfigError("task", fmt::format("{}: only {}, {} does not", what, only, entry.name));
+  };
+  if (!options.file.empty() && !entry.takes.file)
+    refuse(fmt::format("file = \"{}\"", options.file), "text reads a file");
+  if (options.n_pairs != 0 && !entry.takes.pairs)
+    refuse(fmt::format("n_pairs = {}", options.n_pairs), "recall, mqar and select have pairs");
+  if (options.digit_order != DigitOrder::kReversed && !entry.takes.digit_order)
+    refuse("digit_order = plain", "add writes numbers");
+  if (options.operation != Operation::kDivide && !entry.takes.operation)
+    refuse("operation other than divide", "modular calculates");
+  if (options.reading == Reading::kSourceToTarget && !entry.takes.source) {
+    refuse("family = encoder-decoder",
+           "reverse, copy, sort, histogram, dates and digits-question go from a source to a target");
+  }
+}
+
+TaskDescription describe(const Entry& entry) {
+  TaskDescription description;
+  description.name = entry.name;
+  description.summary = entry.summary;
+  if (entry.takes.file) {
+    description.seq_len = 64;
+    description.reading = Reading::kLeftToRight;
+    return description;
+  }
+  const auto task = entry.make({.name = entry.name}, 1);
+  description.n_symbols = task->shape().n_symbols;
+  description.seq_len = task->shape().seq_len;
+  description.n_test = task->size(Split::kTest);
+  description.reading = task->shape().reading;
+  description.translates = entry.takes.source && description.reading != Reading::kSourceToTarget;
+  return description;
+}
 
 }  // namespace
+
+std::string Task::label_text(std::int64_t label) const {
+  return shape().n_classes <= shape().n_symbols ? token_text(label) : std::to_string(label);
+}
 
 std::string Task::source_token_text(std::int64_t) const {
   throw DataError("task", fmt::format("{} has no source", shape().name));
@@ -36,28 +118,22 @@ std::vector<std::int64_t> Task::parse_source(std::string_view) const {
 }
 
 std::vector<TaskDescription> describe_tasks() {
-  std::vector<TaskDescription> descriptions;
-  for (const SymbolEntry& entry : kSymbolTasks) {
-    const SymbolRule rule = entry.rule({});
-    descriptions.push_back({entry.name, entry.summary, rule.shape.n_symbols, rule.shape.seq_len, rule.n_test,
-                            rule.shape.reading});
-  }
-  descriptions.push_back({"text", kTextSummary, 0, 64, 0, Reading::kLeftToRight});
-  return descriptions;
+  static const std::vector<TaskDescription> kDescriptions = [] {
+    std::vector<TaskDescription> all;
+    for (const Entry& entry : kTasks) all.push_back(describe(entry));
+    return all;
+  }();
+  return kDescriptions;
 }
 
 std::unique_ptr<Task> make_task(const TaskOptions& options, std::uint64_t seed) {
-  if (options.name == "text") return std::make_unique<TextTask>(options, seed);
-  for (const SymbolEntry& entry : kSymbolTasks) {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : kTasks) {
+    names.emplace_back(entry.name);
     if (options.name != entry.name) continue;
-    if (!options.file.empty()) {
-      throw ConfigError("task", fmt::format("file = \"{}\": only text reads a file, {} does not",
-                                            options.file, entry.name));
-    }
-    return std::make_unique<SymbolTask>(entry.rule(options), seed);
+    check_options(entry, options);
+    return entry.make(options, seed);
   }
-  std::vector<std::string> names;
-  for (const TaskDescription& description : describe_tasks()) names.push_back(description.name);
   throw UsageError(
       "task", fmt::format("\"{}\" is not a task: expected one of {}", options.name, fmt::join(names, ", ")));
 }

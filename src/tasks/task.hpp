@@ -73,7 +73,7 @@ enum class Operation { kAdd, kSubtract, kMultiply, kDivide };
 
 /// Values of the `[task]` section.
 struct TaskOptions {
-  std::string name;
+  std::string name = {};
   std::int64_t seq_len = 0;    ///< 0: the task's own default
   std::int64_t n_symbols = 0;  ///< 0: the task's own default; not for text
   std::string file = {};       ///< text only
@@ -100,7 +100,9 @@ class Task {
   /// Tokens of what a person typed: "3 1 4" for symbol tasks, characters for text.
   /// @throws DataError naming the unknown word or character (U+....) and what is known.
   virtual std::vector<std::int64_t> parse_tokens(std::string_view input) const = 0;
-  /// The same two for the source's vocabulary.  @throws DataError for tasks without a source.
+  /// A label as a person reads it: a token's text where labels are tokens, else its number.
+  virtual std::string label_text(std::int64_t label) const;
+  /// Text and reader for the source's vocabulary.  @throws DataError for tasks without a source.
   virtual std::string source_token_text(std::int64_t token) const;
   virtual std::vector<std::int64_t> parse_source(std::string_view input) const;
   /// What the best possible predictor loses at each position of the batch (nats, or squared error under
@@ -115,7 +117,7 @@ class Task {
 /// One line of `headtorch tasks`.
 struct TaskDescription {
   std::string name, summary;
-  std::int64_t n_symbols = 0, seq_len = 0, n_test = 0;
+  std::int64_t n_symbols = 0, seq_len = 0, n_test = 0;  ///< n_symbols and n_test of text: 0, by file
   Reading reading = Reading::kWholeSequence;
   bool translates = false;  ///< Reading::kSourceToTarget is another form of it
 };

@@ -1,11 +1,9 @@
 #include "src/tasks/text_task.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 #include "src/core/error.hpp"
 #include "src/core/file.hpp"
@@ -17,22 +15,6 @@ namespace headtorch::tasks {
 namespace {
 
 constexpr std::uint64_t kStream = 0x7462'0000;  // keeps these draws apart from other uses of the seed
-constexpr std::size_t kMostListed = 40;
-
-std::optional<std::int32_t> find_symbol(const std::u32string& symbols, char32_t character) {
-  const auto found = std::lower_bound(symbols.begin(), symbols.end(), character);
-  if (found == symbols.end() || *found != character) return std::nullopt;
-  return static_cast<std::int32_t>(found - symbols.begin());
-}
-
-template <typename Name>
-std::string list_characters(const std::u32string& characters, Name name) {
-  std::vector<std::string> names;
-  for (const char32_t character : characters.substr(0, kMostListed)) names.push_back(name(character));
-  if (characters.size() > kMostListed)
-    names.push_back(fmt::format("and {} more", characters.size() - kMostListed));
-  return fmt::format("{}", fmt::join(names, " "));
-}
 
 }  // namespace
 
@@ -58,13 +40,15 @@ TextTask::TextTask(const TaskOptions& options, std::uint64_t seed) : seed_(seed)
   }
   std::vector<bool> occurs(0x110000, false);
   for (const char32_t character : text) occurs[character] = true;
+  std::u32string symbols;
   for (char32_t character = 0; character < occurs.size(); ++character) {
-    if (occurs[character]) symbols_ += character;
+    if (occurs[character]) symbols += character;
   }
+  symbols_ = Alphabet(symbols);
   text_.reserve(text.size());
-  for (const char32_t character : text) text_.push_back(*find_symbol(symbols_, character));
+  for (const char32_t character : text) text_.push_back(static_cast<std::int32_t>(symbols_.token(character)));
 
-  const auto n_symbols = static_cast<std::int64_t>(symbols_.size());
+  const std::int64_t n_symbols = symbols_.size();
   shape_ = {"text", Reading::kLeftToRight, n_symbols, n_symbols, seq_len};
 }
 
@@ -99,29 +83,10 @@ Batch TextTask::batch(Split split, std::int64_t first, std::int64_t count) const
   return batch;
 }
 
-std::string TextTask::token_text(std::int64_t token) const {
-  return visible_character(symbols_.at(static_cast<std::size_t>(token)));
-}
+std::string TextTask::token_text(std::int64_t token) const { return symbols_.text(token); }
 
 std::vector<std::int64_t> TextTask::parse_tokens(std::string_view input) const {
-  const std::u32string characters = decode_text(input, "input");
-  if (characters.empty()) throw DataError("input", "is empty: expected characters of the text");
-  std::vector<std::int64_t> tokens;
-  std::u32string unknown;
-  for (const char32_t character : characters) {
-    if (const auto symbol = find_symbol(symbols_, character)) {
-      tokens.push_back(*symbol);
-    } else if (unknown.find(character) == std::u32string::npos) {
-      unknown += character;
-    }
-  }
-  if (!unknown.empty()) {
-    throw DataError(
-        "input",
-        fmt::format("holds {}, which the text does not have: expected characters among {}",
-                    list_characters(unknown, code_point_name), list_characters(symbols_, visible_character)));
-  }
-  return tokens;
+  return symbols_.parse(input, "the text");
 }
 
 std::string TextTask::overlap_note() const {

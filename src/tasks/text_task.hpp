@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "src/tasks/alphabet.hpp"
 #include "src/tasks/task.hpp"
 
 namespace headtorch::tasks {
@@ -27,7 +28,7 @@ class TextTask final : public Task {
  private:
   TaskShape shape_;
   std::uint64_t seed_;
-  std::u32string symbols_;          ///< ascending
+  Alphabet symbols_;
   std::vector<std::int32_t> text_;  ///< index into symbols_
   std::int64_t n_train_ = 0;
 };

@@ -23,15 +23,7 @@ SymbolRule any_sequence(std::string name, const TaskOptions& options, std::int64
   rule.draw = [n](Random& random, std::span<std::int64_t> tokens) {
     for (std::int64_t& token : tokens) token = random.below(n);
   };
-  rule.for_each_input = [n, length](const SymbolRule::Visit& visit) {
-    std::vector<std::int64_t> tokens(static_cast<std::size_t>(length), 0);
-    while (true) {
-      visit(tokens);
-      std::size_t place = 0;
-      while (place < tokens.size() && ++tokens[place] == n) tokens[place++] = 0;
-      if (place == tokens.size()) return;
-    }
-  };
+  rule.for_each_input = [n, length](const SymbolRule::Visit& visit) { for_each_sequence(n, length, visit); };
   return rule;
 }
 
@@ -46,6 +38,14 @@ SymbolRule reverse_rule(const TaskOptions& options) {
 }
 
 SymbolRule copy_rule(const TaskOptions& options) {
+  // Written behind its source a copy needs no shift to be more than looking at itself.
+  if (options.reading == Reading::kSourceToTarget) {
+    SymbolRule rule = any_sequence("copy", options, 1);
+    rule.label = [](std::span<const std::int64_t> tokens, std::span<std::int64_t> labels) {
+      std::copy(tokens.begin(), tokens.end(), labels.begin());
+    };
+    return rule;
+  }
   SymbolRule rule = any_sequence("copy", options, kCopyShift + 1);
   rule.label = [](std::span<const std::int64_t> tokens, std::span<std::int64_t> labels) {
     std::fill_n(labels.begin(), kCopyShift, kNotCounted);

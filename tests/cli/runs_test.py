@@ -277,7 +277,11 @@ class Lists(ProgramTest):
 
     def test_tasks(self):
         names = [task["name"] for task in self.json_of("tasks")["tasks"]]
-        self.assertEqual(names, ["reverse", "copy", "sort", "histogram", "induction", "text"])
+        self.assertEqual(
+            names, [
+                "reverse", "copy", "sort", "histogram", "induction", "add", "recall", "mqar", "select", "dyck", "modular",
+                "markov", "regression", "dates", "digits", "digits-question", "text"
+            ])
 
     def test_examples_have_the_right_labels(self):
         for example in self.json_of("tasks", "copy", "--sample", "5")["examples"]:
