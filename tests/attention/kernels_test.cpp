@@ -158,7 +158,7 @@ TEST(HeadKernelWeights, are_the_rows_of_kernel_row_for_any_shape_and_mask) {
     if (causal) visible = combine(causal_mask(keys, keys), visible);
     for (const KernelFamily family : kFamilies) {
       const HeadKernel kernel = random_kernel(family, keys);
-      const Tensor found = head_kernel_weights(kernel, {visible, tokens, keys, keys}, torch::kFloat64);
+      const Tensor found = head_kernel_weights(kernel, {visible, tokens, whole(keys, keys)}, torch::kFloat64);
       const Tensor all = found.expand({batch, keys, keys});
       for (std::int64_t b = 0; b < batch; ++b) {
         const std::vector<std::int64_t> ids(tokens[b].const_data_ptr<std::int64_t>(),
@@ -176,7 +176,7 @@ TEST(HeadKernelWeights, are_the_rows_of_kernel_row_for_any_shape_and_mask) {
 TEST(HeadKernelWeights, stand_still_at_any_bandwidth) {
   for (const double bandwidth : {1e-300, 1e-30, 1e30, 1e300}) {
     const HeadKernel kernel{.family = KernelFamily::kGaussian, .offset = 0.25, .bandwidth = bandwidth};
-    const Tensor weights = head_kernel_weights(kernel, {{}, {}, 4, 4}, torch::kFloat64);
+    const Tensor weights = head_kernel_weights(kernel, {{}, {}, whole(4, 4)}, torch::kFloat64);
     EXPECT_TRUE(close(weights[0], bandwidth < 1.0 ? torch::eye(4, torch::kFloat64)
                                                   : torch::full({4, 4}, 0.25, torch::kFloat64)));
   }
@@ -187,9 +187,10 @@ TEST(HeadKernelWeights, of_the_last_queries_are_the_last_rows) {
   const Tensor tokens = torch::randint(3, {2, 6}), causal = causal_mask(6, 6);
   for (const KernelFamily family : kFamilies) {
     const HeadKernel kernel = random_kernel(family, 6);
-    const Tensor whole = head_kernel_weights(kernel, {causal, tokens, 6, 6}, torch::kFloat64);
-    const Tensor last = head_kernel_weights(kernel, {causal.narrow(0, 4, 2), tokens, 2, 6}, torch::kFloat64);
-    EXPECT_TRUE(identical(last, whole.narrow(1, 4, 2))) << family_name(family);
+    const Tensor all = head_kernel_weights(kernel, {causal, tokens, whole(6, 6)}, torch::kFloat64);
+    const Tensor last =
+        head_kernel_weights(kernel, {causal.narrow(0, 4, 2), tokens, whole(2, 6)}, torch::kFloat64);
+    EXPECT_TRUE(identical(last, all.narrow(1, 4, 2))) << family_name(family);
   }
 }
 
@@ -199,19 +200,20 @@ TEST(HeadKernelWeights, G01_a_query_that_sees_nothing_gets_zeros) {
   const Tensor tokens = torch::zeros({1, 3}, torch::kLong);
   for (const KernelFamily family : kFamilies) {
     const Tensor weights =
-        head_kernel_weights({.family = family, .eps = 0.1}, {visible, tokens, 3, 3}, torch::kFloat32);
+        head_kernel_weights({.family = family, .eps = 0.1}, {visible, tokens, whole(3, 3)}, torch::kFloat32);
     EXPECT_TRUE((weights[0][1] == 0).all().item<bool>()) << family_name(family);
     EXPECT_TRUE(close(weights[0].sum(-1), torch::tensor({1.0F, 0.0F, 1.0F})));
   }
 }
 
 TEST(HeadKernelWeights, what_cannot_be_computed_is_refused) {
-  EXPECT_THROW(head_kernel_weights({.family = KernelFamily::kGaussian, .bandwidth = 0.0}, {{}, {}, 2, 2},
-                                   torch::kFloat32),
+  EXPECT_THROW(head_kernel_weights({.family = KernelFamily::kGaussian, .bandwidth = 0.0},
+                                   {{}, {}, whole(2, 2)}, torch::kFloat32),
                ConfigError);
-  EXPECT_THROW(head_kernel_weights({.eps = 1.5}, {{}, {}, 2, 2}, torch::kFloat32), ConfigError);
-  EXPECT_THROW(head_kernel_weights({.family = KernelFamily::kSameToken}, {{}, {}, 2, 2}, torch::kFloat32),
-               ShapeError);
+  EXPECT_THROW(head_kernel_weights({.eps = 1.5}, {{}, {}, whole(2, 2)}, torch::kFloat32), ConfigError);
+  EXPECT_THROW(
+      head_kernel_weights({.family = KernelFamily::kSameToken}, {{}, {}, whole(2, 2)}, torch::kFloat32),
+      ShapeError);
   EXPECT_THROW(head_kernel_weights({.family = KernelFamily::kInduction},
                                    {{}, torch::zeros({1, 3}, torch::kLong), 2, 2}, torch::kFloat32),
                ShapeError);

@@ -124,9 +124,7 @@ std::vector<NamedBias> biases(std::int64_t heads, const Piece& piece) {
              return table.index({t5_buckets(piece, {8, 16}, torch::kCPU)}).permute({2, 0, 1});
            }},
           {"positional kernel",
-           [=](const Tensor&) {
-             return positional_log_kernel({}, heads, piece, torch::kFloat64);
-           }},
+           [=](const Tensor&) { return positional_log_kernel({}, heads, piece, torch::kFloat64); }},
           {"window of the query", [=](const Tensor& q) {
              return window_bias(q.narrow(-1, 0, 1), 0.3 * q.narrow(-1, 1, 1), piece);
            }}};

@@ -54,6 +54,11 @@ inline bool takes_fused_path(const MultiHeadAttentionImpl& module) {
   return module.path(attention::Mask{}, 2, 5, 5) == Path::kFused;
 }
 
+// Whether it takes the path that is the reference.
+inline bool writes_weights_out(const MultiHeadAttentionImpl& module) {
+  return module.path(attention::Mask{}, 2, 5, 5) == Path::kExplicit;
+}
+
 // Identity projections: queries, keys and values are the input, the output is the merged heads.
 inline void make_transparent(MultiHeadAttention& module, std::int64_t d_model) {
   const Tensor eye = torch::eye(d_model, torch::kFloat64);

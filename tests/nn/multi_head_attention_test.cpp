@@ -250,11 +250,12 @@ TEST(MultiHeadAttention, the_gradient_is_the_numeric_one_for_each_score_and_mask
       MultiHeadAttention module = make(6, 2, options);
       for (const Mask& mask : masks(5)) {
         const auto f = [&](const Tensor& t) { return (module->forward(t, masked(mask)).y * grad_y).sum(); };
-        EXPECT_TRUE(close(test::analytic_gradient(f, x), test::numeric_gradient(f, x),
-                          test::kNumericGradientTolerance))
-            << static_cast<int>(score);
+        // The fifth derivative of a cosine grows as 1 / |q|^5, and queries here are short.
+        const double tolerance = score == Score::kCosine ? 1e-6 : test::kNumericGradientTolerance;
+        EXPECT_TRUE(close(test::analytic_gradient(f, x), test::numeric_gradient(f, x), tolerance))
+            << kScoreNames[static_cast<std::size_t>(score)];
       }
-      if (score != Score::kDot) break;
+      if (score != Score::kDot && score != Score::kCosine && score != Score::kLinear) break;
     }
   }
 }
@@ -332,7 +333,8 @@ TEST(FixedScores, raw_dot_compares_inputs_and_trains_through_them) {
 TEST(FixedScores, have_no_queries_and_no_keys_to_train) {
   const std::int64_t d = 6;
   for (const Score score : kScores) {
-    const std::int64_t parts = score == Score::kDot ? 4 : 2;
+    if (make(d, 2, score_options(score))->has_projections()) continue;
+    const std::int64_t parts = 2;
     EXPECT_EQ(test::parameter_count(*make(d, 2, score_options(score))), parts * (d * d + d));
   }
 }

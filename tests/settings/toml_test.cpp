@@ -78,6 +78,11 @@ TEST(Toml, round_trip_is_exact_for_every_field) {
         for (double& v : values)
           v = list->min == 0.0 ? std::abs(random_finite(engine)) : random_finite(engine);
         ASSERT_TRUE(assign(field, values, config)) << field.name;
+      } else if (const auto* whole = std::get_if<IntegerList>(&field.kind)) {
+        std::uniform_int_distribution<std::int64_t> pick(whole->min, whole->max);
+        std::vector<std::int64_t> values(engine() % 5);
+        for (std::int64_t& v : values) v = pick(engine);
+        ASSERT_TRUE(assign(field, values, config)) << field.name;
       } else if (const auto* choice = std::get_if<Choice>(&field.kind)) {
         ASSERT_TRUE(assign(field, choice->names[engine() % choice->names.size()], config)) << field.name;
       } else if (std::holds_alternative<ScaleFactor>(field.kind)) {
@@ -197,7 +202,10 @@ TEST(Toml, every_key_has_its_range) {
       {"task.file", {"\"a/b.txt\""}, {"1", "[1.0]"}},
       {"task.seq_len", {"\"auto\"", "1", "4096"}, {"0", "-1", "4097", "\"some\""}},
       {"task.n_symbols", {"\"auto\"", "2", "100000"}, {"0", "1", "100001"}},
-      {"model.family", {"\"encoder\"", "\"causal\""}, {"\"Causal\"", "\"\"", "1"}},
+      {"task.n_pairs", {"\"auto\"", "1", "4096"}, {"0", "4097"}},
+      {"task.digit_order", {"\"reversed\"", "\"plain\""}, {"\"big\"", "1"}},
+      {"task.operation", {"\"add\"", "\"subtract\"", "\"multiply\"", "\"divide\""}, {"\"power\""}},
+      {"model.family", {"\"encoder\"", "\"causal\"", "\"encoder-decoder\""}, {"\"Causal\"", "\"\"", "1"}},
       {"model.n_layers", {"1", "64"}, {"0", "65"}},
       {"model.n_heads", {"1", "64"}, {"0", "65", "\"auto\""}},
       {"model.d_model", {"1", "4096"}, {"0", "4097"}},
@@ -205,17 +213,25 @@ TEST(Toml, every_key_has_its_range) {
       {"model.dropout", {"0", "0.999"}, {"1", "-0.1", "nan", "inf"}},
       {"model.attention_dropout", {"0", "0.999"}, {"1.0", "-0.1", "nan"}},
       {"model.score_dropout", {"0", "0.999"}, {"1.0", "-0.1", "nan"}},
-      {"model.position", {"\"none\"", "\"sinusoidal\"", "\"learned\""}, {"\"rope\"", "0"}},
+      {"model.position",
+       {"\"none\"", "\"sinusoidal\"", "\"learned\"", "\"relative\"", "\"alibi\"", "\"rope\"",
+        "\"learned-window\""},
+       {"\"absolute\"", "0"}},
       {"model.position_norm", {"true", "false"}, {"1", "\"true\""}},
       {"model.norm", {"\"pre\"", "\"post\""}, {"\"both\""}},
-      {"model.activation", {"\"gelu\"", "\"relu\""}, {"\"tanh\""}},
+      {"model.norm_kind", {"\"layer\"", "\"rms\""}, {"\"batch\""}},
+      {"model.activation", {"\"gelu\"", "\"relu\"", "\"swiglu\""}, {"\"tanh\""}},
       {"model.init", {"\"xavier\"", "\"he\"", "\"normal\""}, {"\"zero\""}},
       {"model.qk_gain", {"0.01", "1e30"}, {"0", "-1", "inf"}},
       {"model.score",
        {"\"dot\"", "\"uniform\"", "\"self\"", "\"fixed-gaussian\"", "\"fixed-exponential\"", "\"same-token\"",
-        "\"untrained-gaussian\"", "\"raw-dot\""},
-       {"\"gaussian\""}},
+        "\"untrained-gaussian\"", "\"raw-dot\"", "\"gaussian\"", "\"cosine\"", "\"additive\"", "\"linear\""},
+       {"\"laplace\""}},
       {"model.scale", {"\"sqrt\"", "\"learned\"", "0.125", "1"}, {"0", "-1", "\"one\"", "nan", "[1.0]"}},
+      {"model.qk_norm", {"true", "false"}, {"1"}},
+      {"model.window", {"0", "4"}, {"-1"}},
+      {"model.hide_token", {"\"\"", "\"3 1\""}, {"3"}},
+      {"model.output_weight", {"\"own\"", "\"embedding\""}, {"\"tied\""}},
       {"model.bandwidth", {"1", "0.5", "[1, 2.0]"}, {"0", "[]", "[1, -1]", "inf", "[nan]"}},
       {"model.kernel_slope", {"-1", "0", "[1, -1]"}, {"inf", "[]", "\"1\""}},
       {"model.kernel_offset", {"-3", "15", "[0, 2.5]"}, {"nan", "[]", "[[1]]"}},
@@ -236,6 +252,11 @@ TEST(Toml, every_key_has_its_range) {
        {"\"noam\""}},
       {"train.clip", {"0", "1.5"}, {"-1", "nan"}},
       {"train.entropy_weight", {"0", "0.01"}, {"-0.1", "nan", "inf"}},
+      {"train.label_smoothing", {"0", "0.1"}, {"1", "-0.1"}},
+      {"train.patience", {"0", "3"}, {"-1"}},
+      {"train.precision", {"\"float32\"", "\"bfloat16\"", "\"float16\""}, {"\"float64\""}},
+      {"train.recompute", {"true", "false"}, {"0"}},
+      {"train.eval_lengths", {"[]", "[16, 32]"}, {"[0]", "16", "[4097]", "[1.5]"}},
       {"train.weight_decay", {"0", "1"}, {"-1"}},
       {"train.beta2", {"0", "0.999"}, {"1", "-0.5"}},
       {"train.seed", {"0", "9007199254740992"}, {"-1", "9007199254740993"}},
