@@ -41,7 +41,7 @@ void measure(std::int64_t threads, std::int64_t steps) {
   config.train.threads = threads;
   config.train.steps = steps;
 
-  const auto task = tasks::make_task(config.task, static_cast<std::uint64_t>(config.train.seed));
+  const auto task = make_task(config);
   const double tokens = static_cast<double>(config.train.batch * task->shape().seq_len);
   std::vector<double> ms;
   double loss = 0.0;

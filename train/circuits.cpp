@@ -71,27 +71,39 @@ class Weights {
   torch::Tensor folded(const torch::Tensor& weight, const std::string& norm) const {
     if (options_.norm != nn::NormPlace::kPre) return weight;
     const torch::Tensor scaled = named(norm + ".weight").unsqueeze(-1) * weight;
-    return scaled - scaled.mean(0, /*keepdim=*/true);
+    return options_.norm_kind == nn::NormKind::kLayer ? scaled - scaled.mean(0, /*keepdim=*/true) : scaled;
   }
 
-  HeadWeights head(std::int64_t layer, std::int64_t index) const {
-    const std::string prefix = fmt::format("encoder.layers.{}.", layer);
-    const torch::Tensor in_proj = named(prefix + "attention.in_proj_weight");
+  /// [C, D]
+  torch::Tensor output() const {
+    return named(options_.output_weight == models::OutputWeight::kOwn ? "output.weight" : "embedding.weight");
+  }
+
+  HeadWeights head(const HeadPlace& place) const {
+    const bool decodes = place.stack == Stack::kDecoder || place.stack == Stack::kCross;
+    const std::string layer = fmt::format("{}.layers.{}.", decodes ? "decoder" : "encoder", place.layer);
+    const std::string attention = layer + (place.stack == Stack::kCross ? "cross" : "attention");
+    const std::string norm = layer + (place.stack == Stack::kCross ? "norm2" : "norm1");
+    const std::int64_t index = place.head;
+    const torch::Tensor in_proj = named(attention + ".in_proj_weight");
     const std::int64_t width = options_.d_model / options_.n_heads;
     const auto part = [&](std::int64_t which) {
-      return folded(in_proj.narrow(0, which * options_.d_model + index * width, width).t(), prefix + "norm1");
+      return folded(in_proj.narrow(0, which * options_.d_model + index * width, width).t(), norm);
     };
-    const bool learned = options_.attention.score == nn::Score::kDot;
-    const bool replaced = std::any_of(
-        options_.head_kernels.begin(), options_.head_kernels.end(),
-        [&](const nn::HeadKernelPlace& place) { return place.layer == layer && place.head == index; });
+    const bool learned = in_proj.size(0) == 3 * options_.d_model;
+    const bool additive =
+        options_.attention.score == nn::Score::kAdditive;  // its W_Q and W_K form no product
+    const bool replaced = std::any_of(options_.head_kernels.begin(), options_.head_kernels.end(),
+                                      [&](const nn::HeadKernelPlace& kernel) {
+                                        return HeadPlace{kernel.layer, kernel.head, kernel.stack} == place;
+                                      });
     HeadWeights weights;
-    if (learned && !replaced) {
+    if (learned && !replaced && !additive) {
       weights.q_DE = part(0);
       weights.k_DE = part(1);
     }
     weights.v_DE = part(learned ? 2 : 0);
-    weights.o_ED = named(prefix + "attention.out_proj.weight").narrow(1, index * width, width).t();
+    weights.o_ED = named(attention + ".out_proj.weight").narrow(1, index * width, width).t();
     return weights;
   }
 
@@ -106,17 +118,23 @@ probe::Circuits read_circuits(const RunConfig& config, const tasks::Task& task, 
   const torch::NoGradGuard no_grad;
   const Weights weights(config, task, model);
   const torch::Tensor embedding_VD = weights.named("embedding.weight");
-  const torch::Tensor output_DC = weights.folded(weights.named("output.weight").t(), "encoder.norm");
-  const bool copies = labels_are_tokens(task);
+  // In an encoder-decoder nothing that the encoder writes reaches the output but through cross-attention.
+  const bool pair = config.model.family == models::Family::kEncoderDecoder;
+  const torch::Tensor output_DC =
+      weights.folded(weights.output().t(), pair ? "decoder.norm" : "encoder.norm");
+  const bool copies = !pair && labels_are_tokens(task);
   probe::Circuits circuits;
   circuits.chance = 1.0 / std::sqrt(static_cast<double>(config.model.d_model));
   std::vector<std::pair<HeadPlace, HeadWeights>> below;
-  for (std::int64_t layer = 0; layer < config.model.n_layers; ++layer) {
+  for (std::int64_t at = 0; at < models::n_attention_places(config.model); ++at) {
+    const auto [stack, layer] = models::attention_place(config.model, at);
+    if (layer == 0) below.clear();  // compositions stay within a stack
     std::vector<std::pair<HeadPlace, HeadWeights>> here;
     for (std::int64_t index = 0; index < config.model.n_heads; ++index) {
-      const HeadWeights head = weights.head(layer, index);
-      const HeadPlace place{layer, index};
+      const HeadPlace place{layer, index, stack};
+      const HeadWeights head = weights.head(place);
       circuits.copying.push_back(copies ? copying(head, embedding_VD, output_DC) : kNone);
+      if (stack == Stack::kCross) continue;
       for (const auto& [lower_place, lower] : below) {
         circuits.compositions.push_back({lower_place, place, composition(lower, head.q_DE, head.k_DE),
                                          composition(lower, head.k_DE, head.q_DE),

@@ -182,6 +182,11 @@ Comparison compare(
   const auto start = std::chrono::steady_clock::now();
   check_options(options);
   check(config);
+  if (config.model.family == models::Family::kEncoderDecoder) {
+    throw ConfigError("compare",
+                      "holds kernels against self-attention, and family = encoder-decoder has two sequences: "
+                      "expected a task of one");
+  }
   Trainings trainings(config, options, progress);
   Contest contest(config, options, trainings);
   Comparison comparison;

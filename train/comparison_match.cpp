@@ -9,11 +9,11 @@ namespace headtorch::train {
 namespace {
 
 bool has_queries_and_keys(const models::ModelOptions& model) {
-  return model.attention.score == nn::Score::kDot;
+  return model.attention.score <= nn::Score::kLinear;
 }
 
 bool compares_tokens(nn::Score score) {
-  return score == nn::Score::kDot || score == nn::Score::kRawDot || score == nn::Score::kUntrainedGaussian;
+  return score <= nn::Score::kLinear || score == nn::Score::kRawDot || score == nn::Score::kUntrainedGaussian;
 }
 
 /// Parameters that one more feature of the hidden layer adds in all layers: its weights to and from it, and

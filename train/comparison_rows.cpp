@@ -155,8 +155,10 @@ std::vector<Candidate> learned_candidates(const RunConfig& config) {
   std::vector<Candidate> learned;
   for (const std::int64_t n_heads : from_one(config.model.n_heads)) {
     for (const std::int64_t n_layers : from_one(config.model.n_layers)) {
-      Candidate made = candidate(config, {.score = nn::Score::kDot, .kind = RowKind::kLearned},
-                                 learned_name(n_heads, n_layers));
+      const nn::Score asked = config.model.attention.score;
+      const nn::Score score = asked <= nn::Score::kLinear ? asked : nn::Score::kDot;
+      Candidate made =
+          candidate(config, {.score = score, .kind = RowKind::kLearned}, learned_name(n_heads, n_layers));
       made.row.n_heads = made.model.n_heads = n_heads;
       made.row.n_layers = made.model.n_layers = n_layers;
       learned.push_back(std::move(made));

@@ -43,6 +43,10 @@ class Shortened : public tasks::Task {
   std::vector<std::int64_t> parse_tokens(std::string_view input) const override {
     return task_->parse_tokens(input);
   }
+  std::string source_token_text(std::int64_t token) const override { return task_->source_token_text(token); }
+  std::vector<std::int64_t> parse_source(std::string_view input) const override {
+    return task_->parse_source(input);
+  }
 
  private:
   std::unique_ptr<tasks::Task> task_;
@@ -53,7 +57,15 @@ probe::ComparisonMetric metric_of(const tasks::TaskShape& shape) {
   if (is_text(shape)) {
     return {.name = "loss", .higher_is_better = false, .best_possible = {}, .unit = "nats a character"};
   }
+  if (shape.measure == tasks::Measure::kReal)
+    return {
+        .name = "rmse", .higher_is_better = false, .best_possible = {}, .unit = "root mean squared error"};
   return {.name = "token_accuracy", .higher_is_better = true, .best_possible = 1.0, .unit = ""};
+}
+
+RunConfig with_seed(RunConfig config, std::int64_t seed) {
+  config.train.seed = seed;
+  return config;
 }
 
 /// Thrown where a signal is noticed, and made an Error where the count of trainings is known.
@@ -80,9 +92,8 @@ Trainings::Trainings(const RunConfig& config, const ComparisonOptions& options, 
     : config_(config), options_(options), progress_(std::move(progress)) {
   for (std::int64_t k = 0; k <= options.n_seeds; ++k) {
     const std::int64_t seed = config.train.seed + k;
-    tasks_.emplace(
-        seed, std::make_unique<Shortened>(tasks::make_task(config.task, static_cast<std::uint64_t>(seed)),
-                                          k == 0 ? Purpose::kChoose : Purpose::kReport));
+    tasks_.emplace(seed, std::make_unique<Shortened>(make_task(with_seed(config, seed)),
+                                                     k == 0 ? Purpose::kChoose : Purpose::kReport));
   }
   metric_ = metric_of(shape());
 }
@@ -157,6 +168,7 @@ Outcome Trainings::train(const Job& job) const {
 }
 
 double Trainings::value_of(const Evaluation& evaluation) const {
+  if (evaluation.rmse) return *evaluation.rmse;
   return metric_.best_possible ? evaluation.token_accuracy : evaluation.loss;
 }
 

@@ -30,8 +30,14 @@ const char* kind_name(probe::RowKind kind) {
 
 void add_accuracies(ordered_json& document, const train::Evaluation& evaluation) {
   document["loss"] = json_number(evaluation.loss);
-  document["token_accuracy"] = json_number(evaluation.token_accuracy);
-  document["sequence_accuracy"] = json_number(evaluation.sequence_accuracy);
+  if (evaluation.r2) {
+    document["rmse"] = json_number(evaluation.rmse);
+    document["r2"] = json_number(evaluation.r2);
+  } else {
+    document["token_accuracy"] = json_number(evaluation.token_accuracy);
+    document["sequence_accuracy"] = json_number(evaluation.sequence_accuracy);
+  }
+  if (evaluation.best_loss) document["best_loss"] = json_number(evaluation.best_loss);
   if (evaluation.free_running_accuracy) {
     document["free_running_accuracy"] = json_number(*evaluation.free_running_accuracy);
     document["free_running_n"] = evaluation.free_running_n;
@@ -147,23 +153,37 @@ ordered_json run_document(const std::string& run, const train::RunConfig& config
                           const train::RunResult& result, const std::vector<std::string>& notes) {
   ordered_json test = {{"n", result.test.n}};
   add_accuracies(test, result.test);
-  return {{"run", run},
-          {"task", config.task.name},
-          {"parameters", result.parameters},
-          {"steps", result.steps},
-          {"seconds", json_number(result.seconds)},
-          {"tokens_per_second", json_number(result.tokens_per_second)},
-          {"threads", result.threads},
-          {"device", result.device},
-          {"test", test},
-          {"ending", ending_name(result.ending)},
-          {"seed", config.train.seed},
-          {"attention_path", result.attention_path},
-          {"clipped_share", json_number(result.clipped_share)},
-          {"non_finite_steps", result.non_finite_steps},
-          {"initial_score_sd", json_number(result.initial_score_sd)},
-          {"notes", notes},
-          {"version", kVersion}};
+  ordered_json by_length = ordered_json::array();
+  for (const train::LengthResult& at : result.by_length) {
+    ordered_json line = {{"length", at.length}};
+    if (at.test) {
+      line["n"] = at.test->n;
+      add_accuracies(line, *at.test);
+    } else {
+      line["why_not"] = at.why_not;
+    }
+    by_length.push_back(line);
+  }
+  return {
+      {"run", run},
+      {"task", config.task.name},
+      {"parameters", result.parameters},
+      {"steps", result.steps},
+      {"seconds", json_number(result.seconds)},
+      {"tokens_per_second", json_number(result.tokens_per_second)},
+      {"threads", result.threads},
+      {"device", result.device},
+      {"test", test},
+      {"by_length", by_length},
+      {"stop_reason", result.stop_reason.empty() ? ordered_json(nullptr) : ordered_json(result.stop_reason)},
+      {"ending", ending_name(result.ending)},
+      {"seed", config.train.seed},
+      {"attention_path", result.attention_path},
+      {"clipped_share", json_number(result.clipped_share)},
+      {"non_finite_steps", result.non_finite_steps},
+      {"initial_score_sd", json_number(result.initial_score_sd)},
+      {"notes", notes},
+      {"version", kVersion}};
 }
 
 ordered_json comparison_document(const train::RunConfig& config, const train::Comparison& comparison,

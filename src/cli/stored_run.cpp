@@ -43,7 +43,7 @@ train::RunConfig read_config(const store::RunFolder& run) {
 StoredRun load_run(const std::string& name, const std::string& step) {
   StoredRun run{.folder = open_run(name)};
   run.config = read_config(run.folder);
-  run.task = tasks::make_task(run.config.task, static_cast<std::uint64_t>(run.config.train.seed));
+  run.task = train::make_task(run.config);
   run.step = step_of(step, run.folder.checkpoint_steps(), run.folder, "checkpoint");
   run.model = run.folder.read_checkpoint_file(run.step, "model.safetensors");
   return run;

@@ -77,7 +77,7 @@ ExitCode show_examples(const TasksFlags& flags) {
   const std::int64_t count =
       flags.sample.empty() ? 1 : whole_number("--sample", flags.sample, 1, kMostExamples);
   const train::RunConfig config = resolve(flags.run);
-  const auto task = tasks::make_task(config.task, static_cast<std::uint64_t>(config.train.seed));
+  const auto task = train::make_task(config);
   const tasks::Batch batch = task->batch(tasks::Split::kTrain, 0, count);
   if (flags.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();

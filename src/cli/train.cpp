@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -30,13 +31,30 @@ struct TrainFlags {
   bool overwrite = false, json = false, quiet = false;
 };
 
-/// What the task decides goes into config.toml, so that the run can be repeated from any folder.
+/// Whether the setting says what the task has decided; some tasks count otherwise, or have no choice.
+bool names_the_same_task(const train::RunConfig& config, const tasks::Task& task) {
+  try {
+    const tasks::TaskShape shape = train::make_task(config)->shape();
+    return shape.seq_len == task.shape().seq_len && shape.n_symbols == task.shape().n_symbols &&
+           shape.n_classes == task.shape().n_classes;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// What the task decides goes into config.toml, so that the run can be repeated from any folder and by a
+/// later version.
 void settle(train::RunConfig& config, const tasks::Task& task) {
-  config.task.seq_len = task.shape().seq_len;
-  if (config.task.file.empty()) {
-    config.task.n_symbols = task.shape().n_symbols;
-  } else {
+  if (!config.task.file.empty()) {
     config.task.file = std::filesystem::absolute(config.task.file).string();
+    config.task.seq_len = task.shape().seq_len;
+    return;
+  }
+  for (const auto& [setting, value] : {std::pair(&tasks::TaskOptions::seq_len, task.shape().seq_len),
+                                       std::pair(&tasks::TaskOptions::n_symbols, task.shape().n_classes)}) {
+    train::RunConfig settled = config;
+    settled.task.*setting = value;
+    if (names_the_same_task(settled, task)) config = settled;
   }
 }
 
@@ -55,12 +73,40 @@ std::string test_summary(const train::RunConfig& config, const train::Evaluation
         "{} nats a character over {} characters of the validation part ({} of them guessed right)",
         report::readable(test.loss), test.counted, percent(test.token_accuracy));
   }
+  if (test.r2) {
+    std::string text =
+        fmt::format("root mean squared error {} on {} held-out sequences, R2 {}",
+                    report::readable(test.rmse.value_or(0.0), 3), test.n, report::readable(*test.r2, 3));
+    if (test.best_loss)
+      text += fmt::format("; the best possible {}", report::readable(std::sqrt(*test.best_loss), 3));
+    return text;
+  }
   std::string text =
       fmt::format("{} of {} held-out sequences right (tokens {}, loss {})", percent(test.sequence_accuracy),
                   test.n, percent(test.token_accuracy), report::readable(test.loss, 3));
   if (test.free_running_accuracy) {
     text += fmt::format("; {} of {} when it reads its own answers", percent(*test.free_running_accuracy),
                         test.free_running_n);
+  }
+  if (test.best_loss)
+    text +=
+        fmt::format("; {} nats above the best possible", report::readable(test.loss - *test.best_loss, 3));
+  return text;
+}
+
+/// A line for each other length that was tested.
+std::string by_length_text(const train::RunResult& result) {
+  std::string text;
+  for (const train::LengthResult& at : result.by_length) {
+    text += fmt::format("length {}: ", at.length);
+    if (!at.test) {
+      text += at.why_not + '\n';
+    } else if (at.test->r2) {
+      text += fmt::format("root mean squared error {}\n", report::readable(at.test->rmse.value_or(0.0), 3));
+    } else {
+      text += fmt::format("{} of {} sequences right (tokens {})\n", percent(at.test->sequence_accuracy),
+                          at.test->n, percent(at.test->token_accuracy));
+    }
   }
   return text;
 }
@@ -100,6 +146,8 @@ std::string summary(const train::RunConfig& config, const train::RunResult& resu
                       report::counted(result.steps, "step"), report::readable(result.seconds, 3),
                       report::readable(result.tokens_per_second, 3),
                       report::counted(result.threads, "thread"), result.device);
+  if (!result.stop_reason.empty()) text += fmt::format("Stopped early: {}\n", result.stop_reason);
+  text += by_length_text(result);
   if (output_is_terminal() && !maps.layers.empty()) {
     const report::Selection head = sharpest_head(maps);
     text += '\n' + report::terminal_picture(maps, {.layer = head.layer,
@@ -148,7 +196,7 @@ ExitCode train_run(const TrainFlags& flags) {
   start_log(flags.quiet ? LogLevel::kQuiet : LogLevel::kNormal);
   train::RunConfig config = resolve(flags.run);
   train::check(config);
-  const auto task = tasks::make_task(config.task, static_cast<std::uint64_t>(config.train.seed));
+  const auto task = train::make_task(config);
   settle(config, *task);
   const std::vector<std::string> notes = notes_on(config, *task);
   for (const std::string& note : notes) spdlog::info("note: {}", note);
