@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <set>
 
 #include "src/cli/ablation_document.hpp"
+#include "src/cli/choices.hpp"
 #include "src/cli/files.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
@@ -42,8 +42,7 @@ std::set<std::string_view> formats_of(std::string_view text) {
   std::set<std::string_view> formats;
   for (const std::string_view name : train::split_at_commas(text)) {
     if (std::find(kFormats.begin(), kFormats.end(), name) == kFormats.end()) {
-      throw UsageError("--format", fmt::format("\"{}\" cannot be read, expected one of {}", name,
-                                               fmt::join(kFormats, ", ")));
+      refuse_choice("--format", name, {kFormats.begin(), kFormats.end()});
     }
     formats.insert(name);
   }
@@ -89,22 +88,29 @@ fs::path folder_of(const AblateFlags& flags, const StoredRun& run) {
   return flags.step.empty() ? folder : folder / store::step_name(run.step);
 }
 
-std::vector<std::string> write_files(const AblateFlags& flags, const StoredRun& run,
-                                     const probe::AblationReport& report,
-                                     const nlohmann::ordered_json& document) {
-  Files files(folder_of(flags, run));
+/// The measured heads, for people and for programs.
+struct Told {
+  probe::AblationReport report;
+  nlohmann::ordered_json document;
+};
+
+void write_files(const std::string& formats_text, const std::string& title, const Told& told, Files& files) {
+  const probe::AblationReport& report = told.report;
   const auto picture = [&](report::Format format) {
-    return report::draw_curve(greedy_plot(report, run.config.task.name + ": heads removed one by one"),
-                              format);
+    return report::draw_curve(greedy_plot(report, title), format);
   };
-  const std::set<std::string_view> formats = formats_of(flags.formats);
+  const std::set<std::string_view> formats = formats_of(formats_text);
   const bool has_curve = !report.greedy.empty();
   if (formats.contains("csv")) files.write("heads.csv", ablation_csv(report));
   if (formats.contains("csv") && has_curve) files.write("removal.csv", greedy_csv(report));
   if (formats.contains("png") && has_curve) files.write("removal.png", picture(report::Format::kPng));
   if (formats.contains("svg") && has_curve) files.write("removal.svg", picture(report::Format::kSvg));
-  if (formats.contains("json")) files.write("ablation.json", document_text(document));
-  return files.paths();
+  if (formats.contains("json")) files.write("ablation.json", document_text(told.document));
+}
+
+std::vector<probe::HeadReport> nearest_kernels(const StoredRun& run, const AblateFlags& flags) {
+  const Waiting waiting(progress_style(flags.quiet || flags.json), "fitting kernels to the heads");
+  return train::study_heads(run.config, *run.task, run.model, run.step).heads;
 }
 
 std::string one_head_text(const train::OneHead& one) {
@@ -156,20 +162,23 @@ ExitCode ablate_run(const AblateFlags& flags) {
     throw ConfigError("--retrain-one-head", "the run has one head a layer already, expected several");
   }
 
+  Files files(folder_of(flags, run));
+
   catch_interrupts();
+  const std::vector<probe::HeadReport> heads = nearest_kernels(run, flags);
   Progress progress(progress_style(flags.quiet), 1);
-  const std::vector<probe::HeadReport> heads =
-      train::study_heads(run.config, *run.task, run.model, run.step).heads;
   std::optional<SavedModel> saved;
   // First, so that a place that is taken is refused before the work.
   if (!flags.save.empty()) saved.emplace(run, heads, flags.save, progress);
   options.progress = [&](std::int64_t done, std::int64_t of, const std::string& name) {
     progress.piece(done, of, name, "passes");
   };
-  const probe::AblationReport report = train::ablate(run.config, *run.task, run.model, heads, options);
+  Told told{train::ablate(run.config, *run.task, run.model, heads, options),
+            {{"run", run.folder.path().string()}, {"step", run.step}}};
+  const probe::AblationReport& report = told.report;
+  nlohmann::ordered_json& document = told.document;
   progress.finish();
 
-  nlohmann::ordered_json document = {{"run", run.folder.path().string()}, {"step", run.step}};
   document.update(ablation_document(report));
   std::optional<train::OneHead> one_head;
   if (flags.retrain_one_head) {
@@ -181,7 +190,8 @@ ExitCode ablate_run(const AblateFlags& flags) {
     document["one_head"] = one_head_document(*one_head);
   }
   if (saved) document["saved"] = saved->measure(run, std::ssize(report.base.loss));
-  document["files"] = write_files(flags, run, report, document);
+  write_files(flags.formats, run.config.task.name + ": heads removed one by one", told, files);
+  document["files"] = files.paths();
   if (flags.json) {
     print_json(document);
   } else {

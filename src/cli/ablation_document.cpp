@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/cli/json_number.hpp"
+#include "src/cli/place_document.hpp"
 #include "src/report/table.hpp"
 #include "src/report/text.hpp"
 
@@ -51,7 +52,7 @@ std::vector<Line> lines(const probe::AblationReport& report) {
   for (const probe::HeadAblation& head : report.heads)
     all.push_back({head_name(head.place), &head.replaced, &head});
   for (const probe::LayerAblation& layer : report.layers)
-    all.push_back({fmt::format("layer {}", layer.layer), &layer.replaced, nullptr});
+    all.push_back({layer_title(layer.stack, layer.layer), &layer.replaced, nullptr});
   all.push_back({"all heads", &report.all, nullptr});
   return all;
 }
@@ -78,6 +79,10 @@ const probe::Change* kernel_of(const probe::Replaced& replaced) {
   return replaced.kernel_replaced ? &*replaced.kernel_replaced : nullptr;
 }
 
+std::string label_of(const probe::HeadAblation& head) {
+  return head.removal_helps() ? "removal helps" : head.dispensable() ? "dispensable" : "";
+}
+
 std::string heads_table(const probe::AblationReport& report) {
   const double accuracy = report.base.token_accuracy();
   report::Table table;
@@ -96,8 +101,7 @@ std::string heads_table(const probe::AblationReport& report) {
          short_text(accuracy + replaced.removed.accuracy.value),
          kernel ? short_text(accuracy + kernel->accuracy.value) : "-",
          line.head ? (std::isfinite(line.head->random_head) ? nats(line.head->random_head) : "-") : "",
-         line.head ? short_text(line.head->importance) : "",
-         line.head && line.head->dispensable() ? "dispensable" : ""});
+         line.head ? short_text(line.head->importance) : "", line.head ? label_of(*line.head) : ""});
   }
   return report::to_text(table);
 }
@@ -129,30 +133,32 @@ ordered_json results_document(const probe::ExampleResults& results) {
 ordered_json ablation_document(const probe::AblationReport& report) {
   ordered_json heads = ordered_json::array(), layers = ordered_json::array(), greedy = ordered_json::array();
   for (const probe::HeadAblation& head : report.heads) {
-    ordered_json item = {{"layer", head.place.layer}, {"head", head.place.head}};
+    ordered_json item = place_document(head.place);
     item.update(replaced_part(head.replaced));
     item["importance"] = json_number(head.importance);
     item["entropy_normalised"] = json_number(head.entropy_normalised);
     item["dispensable"] = head.dispensable();
+    item["removal_helps"] = head.removal_helps();
     item["random_head"] = json_number(head.random_head);
-    item["like_entropy"] = head.like_entropy ? ordered_json{{"layer", head.like_entropy->layer},
-                                                            {"head", head.like_entropy->head},
-                                                            {"removed", json_number(head.like_entropy_loss)}}
-                                             : ordered_json(nullptr);
+    item["like_entropy"] = nullptr;
+    if (head.like_entropy) {
+      item["like_entropy"] = place_document(*head.like_entropy);
+      item["like_entropy"]["removed"] = json_number(head.like_entropy_loss);
+    }
     heads.push_back(std::move(item));
   }
   for (const probe::LayerAblation& layer : report.layers) {
     ordered_json item = {{"layer", layer.layer}};
+    if (layer.stack != Stack::kSelf) item["stack"] = stack_name(layer.stack);
     item.update(replaced_part(layer.replaced));
     layers.push_back(std::move(item));
   }
   for (const probe::GreedyStep& step : report.greedy) {
-    greedy.push_back({{"layer", step.removed.layer},
-                      {"head", step.removed.head},
-                      {"heads_left", step.heads_left},
-                      {"loss", json_number(step.loss)},
-                      {"token_accuracy", json_number(step.token_accuracy)},
-                      {"random_loss", json_number(step.random_loss)}});
+    ordered_json& item = greedy.emplace_back(place_document(step.removed));
+    item.update({{"heads_left", step.heads_left},
+                 {"loss", json_number(step.loss)},
+                 {"token_accuracy", json_number(step.token_accuracy)},
+                 {"random_loss", json_number(step.random_loss)}});
   }
   return {{"base", results_document(report.base)},
           {"heads", heads},
@@ -183,7 +189,7 @@ std::string ablation_csv(const probe::AblationReport& report) {
   for (const auto& [kind, of] : kinds) text += fmt::format(",{0},{0}_low,{0}_high,{0}_accuracy", kind);
   text +=
       ",behaviour_share,importance,entropy_normalised,random_head,like_entropy,like_entropy_removed,"
-      "dispensable\n";
+      "dispensable,removal_helps\n";
   for (const Line& line : lines(report)) {
     text += line.what;
     for (const auto& [kind, of] : kinds) {
@@ -195,11 +201,11 @@ std::string ablation_csv(const probe::AblationReport& report) {
     const auto share = line.replaced->behaviour_share();
     text += ',' + (share ? cell(*share) : std::string());
     if (const probe::HeadAblation* head = line.head) {
-      text += fmt::format(",{},{},{},{},{},{}\n", cell(head->importance), cell(head->entropy_normalised),
+      text += fmt::format(",{},{},{},{},{},{},{}\n", cell(head->importance), cell(head->entropy_normalised),
                           cell(head->random_head), head->like_entropy ? head_name(*head->like_entropy) : "",
-                          cell(head->like_entropy_loss), head->dispensable());
+                          cell(head->like_entropy_loss), head->dispensable(), head->removal_helps());
     } else {
-      text += ",,,,,,\n";
+      text += ",,,,,,,\n";
     }
   }
   return text;
@@ -252,7 +258,7 @@ std::string ablation_text(const probe::AblationReport& report) {
       "positions, with them removed, and\nwith kernels. Another removed: the mean cost of removing one of "
       "the "
       "other heads. Importance: Michel et al. 2019.\nDispensable: removal costs less than its interval. "
-      "Single "
+      "Removal helps: the loss is lower without it.\nSingle "
       "heads may be copies of others; layers and all heads tell more.\n";
   if (std::isfinite(report.importance_correlation)) {
     text += fmt::format("Rank correlation of importance with what removal costs: {:.2f}\n",

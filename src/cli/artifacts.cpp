@@ -6,6 +6,7 @@
 
 #include "src/core/error.hpp"
 #include "src/report/arrays.hpp"
+#include "src/report/figures.hpp"
 #include "src/report/heatmap.hpp"
 #include "src/report/terminal.hpp"
 
@@ -26,7 +27,7 @@ class Writer {
 
   void write(ArtifactFormat format) const {
     if (format == ArtifactFormat::kJson) {
-      sink_("weights.json", report::json(maps_, {request_.sample, request_.layer, request_.head}));
+      sink_("weights.json", report::json(maps_, {request_.sample, request_.layers, request_.head}));
       return;
     }
     for (const std::int64_t layer : layers_of(maps_, request_)) {
@@ -58,19 +59,34 @@ class Writer {
     return {0, maps_.layers[static_cast<std::size_t>(layer)].heads};
   }
 
+  std::string name(std::int64_t layer) const {
+    const LayerWeights& weights = maps_.layers[static_cast<std::size_t>(layer)];
+    return layer_file_name(weights.stack, weights.layer);
+  }
+
   void draw(std::int64_t layer, report::Format format, std::string_view extension) const {
     report::HeatmapRequest picture{layer, std::nullopt, request_.sample, request_.color_range, format};
-    if (!request_.head)
-      sink_(fmt::format("layer-{}.{}", layer, extension), report::draw_heatmap(maps_, picture));
+    if (!request_.head) {
+      sink_(fmt::format("{}.{}", name(layer), extension), report::draw_heatmap(maps_, picture));
+      draw_image(layer, format, extension);
+    }
     for (auto [head, end] = heads(layer); head < end; ++head) {
       picture.head = head;
-      sink_(fmt::format("layer-{}-head-{}.{}", layer, head, extension), report::draw_heatmap(maps_, picture));
+      sink_(fmt::format("{}-head-{}.{}", name(layer), head, extension), report::draw_heatmap(maps_, picture));
     }
+  }
+
+  void draw_image(std::int64_t layer, report::Format format, std::string_view extension) const {
+    const Stack stack = maps_.layers[static_cast<std::size_t>(layer)].stack;
+    const PatchedImage* image = key_image(maps_, stack);
+    if (image == nullptr || request_.sample >= std::ssize(image->pixels)) return;
+    sink_(fmt::format("{}-image.{}", name(layer), extension),
+          report::draw_image_maps(maps_, {layer, request_.sample, format}));
   }
 
   void write_csv(std::int64_t layer) const {
     for (auto [head, end] = heads(layer); head < end; ++head) {
-      sink_(fmt::format("layer-{}-head-{}.csv", layer, head),
+      sink_(fmt::format("{}-head-{}.csv", name(layer), head),
             report::csv(maps_, {layer, head, request_.sample}));
     }
   }
@@ -79,7 +95,7 @@ class Writer {
     const LayerWeights& weights = maps_.layers[static_cast<std::size_t>(layer)];
     if (request_.head) {
       const std::vector<std::int64_t> shape = {weights.queries, weights.keys};
-      sink_(fmt::format("layer-{}-head-{}.npy", layer, *request_.head),
+      sink_(fmt::format("{}-head-{}.npy", name(layer), *request_.head),
             report::npy(weights.head(request_.sample, *request_.head), shape));
       return;
     }
@@ -87,17 +103,16 @@ class Writer {
     const auto size = static_cast<std::size_t>(weights.heads * weights.queries * weights.keys);
     const std::span<const float> sample =
         std::span(weights.values).subspan(static_cast<std::size_t>(request_.sample) * size, size);
-    sink_(fmt::format("layer-{}.npy", layer), report::npy(sample, shape));
+    sink_(name(layer) + ".npy", report::npy(sample, shape));
   }
 
   void write_text(std::int64_t layer) const {
-    sink_(fmt::format("layer-{}.txt", layer),
-          report::terminal_picture(maps_, {.layer = layer,
-                                           .head = request_.head,
-                                           .sample = request_.sample,
-                                           .color_range = request_.color_range,
-                                           .columns = kTextColumns,
-                                           .colour = report::TerminalColour::kPlain}));
+    sink_(name(layer) + ".txt", report::terminal_picture(maps_, {.layer = layer,
+                                                                 .head = request_.head,
+                                                                 .sample = request_.sample,
+                                                                 .color_range = request_.color_range,
+                                                                 .columns = kTextColumns,
+                                                                 .colour = report::TerminalColour::kPlain}));
   }
 
   const AttentionMaps& maps_;
@@ -108,12 +123,12 @@ class Writer {
 }  // namespace
 
 std::vector<std::int64_t> layers_of(const AttentionMaps& maps, const ArtifactRequest& request) {
-  std::vector<std::int64_t> layers;
-  const auto count = static_cast<std::int64_t>(maps.layers.size());
-  for (std::int64_t layer = request.layer.value_or(0); layer < (request.layer ? *request.layer + 1 : count);
-       ++layer) {
-    report::select(maps, {layer, request.head.value_or(0), request.sample});
+  std::vector<std::int64_t> layers = request.layers;
+  for (std::int64_t layer = 0; request.layers.empty() && layer < std::ssize(maps.layers); ++layer) {
     layers.push_back(layer);
+  }
+  for (const std::int64_t layer : layers) {
+    report::select(maps, {layer, request.head.value_or(0), request.sample});
   }
   return layers;
 }

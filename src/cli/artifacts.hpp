@@ -19,24 +19,27 @@ using FileSink = std::function<void(const std::filesystem::path& name, const std
 
 enum class ArtifactFormat { kPng, kSvg, kCsv, kNpy, kJson, kText };
 
-/// Which weights to write, in which formats; an absent layer or head means all.
+/// Which weights to write, in which formats; without layers, or a head, all.
 struct ArtifactRequest {
-  std::optional<std::int64_t> layer, head;
+  std::vector<std::int64_t> layers = {};  ///< in AttentionMaps::layers
+  std::optional<std::int64_t> head = {};
   std::int64_t sample = 0;
   report::ColorRange color_range = report::ColorRange::kUnit;
   std::vector<ArtifactFormat> formats = {ArtifactFormat::kPng, ArtifactFormat::kSvg};
 };
 
-/// PNG and SVG: `layer-L.EXT` with all heads on one scale and `layer-L-head-H.EXT` with one. CSV: one head a
-/// file. NPY: `layer-L.npy`, [heads, queries, keys], or one head's [queries, keys]. JSON: `weights.json`.
-/// Text: `layer-L.txt`.
+/// PNG and SVG: `layer-L.EXT` with all heads on one scale and `layer-L-head-H.EXT` with one; without a head
+/// and where keys are patches of an image also `layer-L-image.EXT`. CSV: one head a file. NPY: `layer-L.npy`,
+/// [heads, queries, keys], or one head's [queries, keys]. JSON: `weights.json`. Text: `layer-L.txt`. In an
+/// encoder-decoder names begin with the stack: `cross-layer-L.EXT`.
 /// @throws ConfigError naming the range when layer, head or sample are outside it; nothing is written then.
 void write_artifacts(const AttentionMaps& maps, const ArtifactRequest& request, const FileSink& sink);
 
 /// Layers and heads that a request names.  @throws ConfigError when they are not there.
 std::vector<std::int64_t> layers_of(const AttentionMaps& maps, const ArtifactRequest& request);
 
-/// attention/step-NNNNNNNN/: layer-L.npy, float32 [samples, heads, queries, keys], and tokens.json.
+/// attention/step-NNNNNNNN/: layer-L.npy (encoder-layer-L.npy, ... in an encoder-decoder), float32 [samples,
+/// heads, queries, keys], and tokens.json (docs/run_folder.md).
 void store_attention(const store::RunFolder& run, const AttentionMaps& maps);
 /// Steps with stored attention, ascending.
 std::vector<std::int64_t> stored_attention_steps(const store::RunFolder& run);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "src/cli/json_number.hpp"
+#include "src/cli/place_document.hpp"
 #include "src/report/table.hpp"
 #include "src/report/text.hpp"
 
@@ -128,7 +129,8 @@ ordered_json diagnosis_document(const std::string& run, std::int64_t step, const
                         {"flag", finding.flag}});
   }
   for (const probe::HeadReport& head : signs.heads) {
-    heads.push_back({{"layer", head.layer}, {"head", head.head}, {"labels", head.labels}});
+    ordered_json& item = heads.emplace_back(place_document(head.place()));
+    item["labels"] = head.labels;
   }
   return {{"run", run},
           {"step", step},

@@ -72,11 +72,11 @@ void EventLog::add(std::int64_t step, const train::Evaluation& validation) {
 
 void EventLog::add(const AttentionMaps& maps) {
   std::vector<report::EventValue> values;
-  for (std::size_t layer = 0; layer < maps.layers.size(); ++layer) {
-    add_histogram(values, fmt::format("attention/layer-{}/weights", layer),
-                  report::histogram(std::span<const float>(maps.layers[layer].values)));
-    const std::vector<double> entropies = row_entropies(maps.layers[layer]);
-    add_histogram(values, fmt::format("attention/layer-{}/entropy_normalised", layer),
+  for (const LayerWeights& layer : maps.layers) {
+    const std::string name = "attention/" + layer_file_name(layer.stack, layer.layer);
+    add_histogram(values, name + "/weights", report::histogram(std::span<const float>(layer.values)));
+    const std::vector<double> entropies = row_entropies(layer);
+    add_histogram(values, name + "/entropy_normalised",
                   report::histogram(std::span<const double>(entropies)));
   }
   append(maps.step, values);

@@ -7,10 +7,11 @@
 
 namespace headtorch::cli {
 
-/// Writes files into one folder, made with the first, and remembers their paths.
+/// Writes files into one folder and remembers their paths.
 class Files {
  public:
-  explicit Files(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  /// Makes the folder, so that work begins only where its files can be kept.  @throws CannotCreate.
+  explicit Files(std::filesystem::path folder);
   void write(const std::filesystem::path& name, const std::string& bytes);
 
   const std::filesystem::path& folder() const { return folder_; }

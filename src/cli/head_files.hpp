@@ -14,14 +14,13 @@
 
 namespace headtorch::cli {
 
-/// heads.csv; kernels-layer-L.png; rollout.npy and rollout.png where all layers are square and alike.
+/// heads.csv; kernels-layer-L.png (kernels-cross-layer-L.png, ... in an encoder-decoder); rollout.npy and
+/// rollout.png where all layers are square and alike (encoder-rollout.npy, decoder-rollout.npy, ...: within a
+/// stack, cross-attention left out).
 void write_head_files(const AttentionMaps& maps, const std::vector<probe::HeadReport>& heads, Files& files);
 
-/// "1.0": layer and head.  @throws UsageError when it cannot be read, ConfigError for a head that is not
-/// there.
-HeadPlace parse_place(const std::string& text, std::int64_t n_layers, std::int64_t n_heads);
-
-/// Draws the inputs on which a head is furthest from uniform, typical, and nearest: layer-L-head-H-KIND.png.
+/// Draws the inputs on which a head is furthest from uniform, typical, and nearest: layer-L-head-H-KIND.png
+/// (cross-layer-L-head-H-KIND.png, ...). `place` is in the maps.
 /// @returns [{kind, sample, strength, tokens, file}], strength in nats.
 nlohmann::ordered_json draw_examples(const AttentionMaps& maps, const HeadPlace& place, Files& files);
 

@@ -9,11 +9,12 @@
 #include <memory>
 #include <optional>
 
-#include "src/cli/artifacts.hpp"
+#include "src/cli/choices.hpp"
 #include "src/cli/head_files.hpp"
 #include "src/cli/heads_document.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
+#include "src/cli/progress.hpp"
 #include "src/cli/run_page.hpp"
 #include "src/cli/stored_run.hpp"
 #include "src/cli/verbs.hpp"
@@ -36,17 +37,16 @@ constexpr std::int64_t kExampleWeights = 1 << 26;  // of all of them, in memory
 
 struct HeadsFlags {
   std::string source, tokens, step, sort, label, layer, head, examples, out;
-  bool by_row = false, json = false;
+  bool by_row = false, json = false, quiet = false;
 };
 
 /// What is said, and the weights it may be drawn on: of a run, or of a file from elsewhere.
 struct Reading {
   std::string source;
+  Files files;  // pictures and tables
   train::HeadStudy study = {};
   bool is_run = false;
   AttentionMaps maps = {};
-  fs::path folder = {};                 // where pictures go
-  std::optional<HeadPlace> place = {};  // --examples
 };
 
 AttentionMaps part(const AttentionMaps& maps, std::int64_t first, std::int64_t count) {
@@ -55,9 +55,11 @@ AttentionMaps part(const AttentionMaps& maps, std::int64_t first, std::int64_t c
     if (list.empty()) return;
     list = {list.begin() + first, list.begin() + first + count};
   };
-  cut(some.tokens);
-  cut(some.ids);
-  cut(some.lengths);
+  for (SequenceLabels* labels : {static_cast<SequenceLabels*>(&some), &some.source}) {
+    cut(labels->tokens);
+    cut(labels->ids);
+    cut(labels->lengths);
+  }
   for (LayerWeights& layer : some.layers) {
     const std::int64_t size = layer.heads * layer.queries * layer.keys;
     layer.samples = count;
@@ -66,17 +68,22 @@ AttentionMaps part(const AttentionMaps& maps, std::int64_t first, std::int64_t c
   return some;
 }
 
+std::optional<HeadPlace> example_place(const HeadsFlags& flags) {
+  if (flags.examples.empty()) return std::nullopt;
+  return parse_place("--examples", flags.examples);
+}
+
 /// Weights that no model came with: every row counts alike, and nothing can be replaced.
 Reading read_file_of_weights(const HeadsFlags& flags) {
   if (!flags.step.empty()) throw UsageError("--step", "is for a run, a file of weights has no steps");
-  Reading reading{.source = flags.source, .maps = store::read_foreign_weights(flags.source, flags.tokens)};
-  if (const auto doubts = store::doubts_about(reading.maps)) throw DataError(flags.source, *doubts);
-  reading.folder =
-      flags.out.empty() ? fs::path(flags.source).replace_extension("heads") : fs::path(flags.out);
-  if (!flags.examples.empty()) {
-    const auto n_layers = static_cast<std::int64_t>(reading.maps.layers.size());
-    reading.place = parse_place(flags.examples, n_layers, reading.maps.layers.front().heads);
-  }
+  AttentionMaps maps = store::read_foreign_weights(flags.source, flags.tokens);
+  if (const auto doubts = store::doubts_about(maps)) throw DataError(flags.source, *doubts);
+  if (const auto place = example_place(flags)) check_place("--examples", *place, maps);
+  Reading reading{.source = flags.source,
+                  .files = Files(flags.out.empty() ? fs::path(flags.source).replace_extension("heads")
+                                                   : fs::path(flags.out)),
+                  .maps = std::move(maps)};
+  const Waiting waiting(progress_style(flags.quiet || flags.json), "reading the heads");
   const std::int64_t samples = reading.maps.layers.front().samples;
   const std::int64_t n_fit = (samples + 1) / 2;
   probe::HeadReader reader({.row_importance = {}, .kernel_by_row = flags.by_row});
@@ -88,44 +95,55 @@ Reading read_file_of_weights(const HeadsFlags& flags) {
   return reading;
 }
 
+fs::path folder_for(const HeadsFlags& flags, const StoredRun& run) {
+  if (!flags.out.empty()) return flags.out;
+  const fs::path folder = run.folder.path() / "heads";
+  return flags.step.empty() ? folder : folder / store::step_name(run.step);
+}
+
+AttentionMaps record_inputs(const StoredRun& run, std::int64_t n) {
+  return record_attention(run.config, *run.task, run.model, train::default_inputs(*run.task, n), run.step);
+}
+
+/// As many as examples are chosen among; fewer where weights are many.
+std::int64_t example_inputs(const AttentionMaps& one) {
+  std::int64_t weights = 0;
+  for (const LayerWeights& layer : one.layers) weights += std::ssize(layer.values);
+  return std::clamp<std::int64_t>(kExampleWeights / weights, 3, kExampleInputs);
+}
+
 Reading read_run(const HeadsFlags& flags) {
   if (!flags.tokens.empty()) throw UsageError("--tokens", "is for a file of weights, a run knows its tokens");
+  const auto place = example_place(flags);
   const StoredRun run = load_run(flags.source, flags.step);
-  Reading reading{.source = run.folder.path().string(), .is_run = true};
-  const models::ModelOptions& model = run.config.model;
-  if (!flags.examples.empty()) reading.place = parse_place(flags.examples, model.n_layers, model.n_heads);
+  Reading reading{.source = run.folder.path().string(),
+                  .files = Files(folder_for(flags, run)),
+                  .is_run = true,
+                  .maps = record_inputs(run, 1)};
+  if (place) check_place("--examples", *place, reading.maps);
+  const Waiting waiting(progress_style(flags.quiet || flags.json), "reading the heads");
   reading.study = study_heads(run.config, *run.task, run.model, run.step,
                               {.kernel_by_row = flags.by_row, .removal = true});
-  const std::int64_t length = run.task->shape().seq_len;
-  const std::int64_t most = kExampleWeights / (model.n_layers * model.n_heads * length * length);
-  const std::int64_t n = reading.place ? std::clamp<std::int64_t>(most, 3, kExampleInputs) : 1;
-  reading.maps =
-      record_attention(run.config, *run.task, run.model, train::default_inputs(*run.task, n), run.step);
-  reading.folder = run.folder.path() / "heads";
-  if (!flags.step.empty()) reading.folder /= store::step_name(run.step);
-  if (!flags.out.empty()) reading.folder = flags.out;
+  if (place) reading.maps = record_inputs(run, example_inputs(reading.maps));
   return reading;
 }
 
 void check_sort(const std::string& name, const probe::HeadReport& head) {
-  std::string known = "explained, bandwidth";
-  if (name == "explained" || name == "bandwidth") return;
-  for (const probe::NamedScore& named : head.scores) {
-    if (named.name == name) return;
-    known += ", " + named.name;
-  }
-  throw UsageError("--sort", fmt::format("\"{}\" cannot be read, expected one of {}", name, known));
+  std::vector<std::string_view> known = {"explained", "bandwidth"};
+  for (const probe::NamedScore& named : head.scores) known.push_back(named.name);
+  if (std::find(known.begin(), known.end(), name) == known.end()) refuse_choice("--sort", name, known);
 }
 
 /// By --layer, --head and --label, then by --sort: the largest first, what has no number last.
-std::vector<probe::HeadReport> chosen(const HeadsFlags& flags, const std::vector<probe::HeadReport>& all) {
+std::vector<probe::HeadReport> chosen(const HeadsFlags& flags, const Reading& reading) {
+  const std::vector<probe::HeadReport>& all = reading.study.heads;
   std::vector<probe::HeadReport> heads = all;
   const auto keep = [&](const auto& wanted) {
     std::erase_if(heads, [&](const probe::HeadReport& head) { return !wanted(head); });
   };
-  if (!flags.layer.empty()) {
-    const std::int64_t layer = whole_number("--layer", flags.layer, 0, all.back().layer);
-    keep([&](const probe::HeadReport& head) { return head.layer == layer; });
+  if (const auto layer = parse_layer("--layer", flags.layer)) {
+    chosen_layers(reading.maps, layer);
+    keep([&](const probe::HeadReport& head) { return layer->holds(head.stack, head.layer); });
   }
   if (!flags.head.empty()) {
     const std::int64_t index = whole_number("--head", flags.head, 0, all.back().head);
@@ -134,8 +152,7 @@ std::vector<probe::HeadReport> chosen(const HeadsFlags& flags, const std::vector
   if (!flags.label.empty()) {
     const auto& known = probe::kLabels;
     if (std::find(known.begin(), known.end(), flags.label) == known.end()) {
-      throw UsageError("--label", fmt::format("\"{}\" cannot be read, expected one of {}", flags.label,
-                                              fmt::join(known, ", ")));
+      refuse_choice("--label", flags.label, {known.begin(), known.end()});
     }
     keep([&](const probe::HeadReport& head) {
       return std::find(head.labels.begin(), head.labels.end(), flags.label) != head.labels.end();
@@ -191,7 +208,7 @@ std::string table(const std::vector<probe::HeadReport>& heads) {
                         ? text(score.value)
                         : fmt::format("{}±{}", text(score.value), text((score.high - score.low) / 2)));
     }
-    row.push_back(describe(head.kernel.kernel));
+    row.push_back(describe(head.kernel.kernel, 0, head.stack));
     row.push_back(text(head.kernel.explained));
     row.push_back(fmt::format("{}", fmt::join(head.labels, ", ")));
   }
@@ -212,8 +229,8 @@ std::string examples_text(const nlohmann::ordered_json& examples) {
 }
 
 std::string summary(const HeadsFlags& flags, const Reading& reading,
-                    const std::vector<probe::HeadReport>& heads, const nlohmann::ordered_json& examples,
-                    const std::vector<std::string>& written) {
+                    const std::vector<probe::HeadReport>& heads, const nlohmann::ordered_json& examples) {
+  const std::vector<std::string>& written = reading.files.paths();
   std::string text;
   for (const probe::HeadReport& head : heads) text += sentence(head) + '\n';
   if (heads.empty()) text += "No head fits what was asked for.\n";
@@ -231,22 +248,23 @@ std::string summary(const HeadsFlags& flags, const Reading& reading,
       written.front());
   text +=
       fmt::format("Written: {} in {}\n", report::counted(static_cast<std::int64_t>(written.size()), "file"),
-                  reading.folder.string());
+                  reading.files.folder().string());
   if (reading.is_run) {
+    const probe::HeadReport& first = reading.study.heads.front();
+    const std::string layer =
+        first.stack == Stack::kSelf ? std::to_string(first.layer) : layer_name(first.stack, first.layer);
     text += fmt::format("Next: {0} heads {1} --examples {2}.{3}\n      {0} ablate {1}\n", command_name(),
-                        flags.source, reading.study.heads.front().layer, reading.study.heads.front().head);
+                        flags.source, layer, first.head);
   }
   return text;
 }
 
 ExitCode tell_heads(const HeadsFlags& flags) {
-  const Reading reading =
-      store::is_weights_path(flags.source) ? read_file_of_weights(flags) : read_run(flags);
-  const std::vector<probe::HeadReport> heads = chosen(flags, reading.study.heads);
-  Files files(reading.folder);
-  write_head_files(reading.maps, reading.study.heads, files);
+  Reading reading = store::is_weights_path(flags.source) ? read_file_of_weights(flags) : read_run(flags);
+  const std::vector<probe::HeadReport> heads = chosen(flags, reading);
+  write_head_files(reading.maps, reading.study.heads, reading.files);
   nlohmann::ordered_json examples = nlohmann::ordered_json::array();
-  if (reading.place) examples = draw_examples(reading.maps, *reading.place, files);
+  if (const auto place = example_place(flags)) examples = draw_examples(reading.maps, *place, reading.files);
   nlohmann::ordered_json document = {
       {"run", reading.source}, {"n_fit", reading.study.n_fit}, {"n_judge", reading.study.n_judge}};
   if (reading.is_run) {
@@ -258,11 +276,11 @@ ExitCode tell_heads(const HeadsFlags& flags) {
   }
   document["heads"] = heads_list(heads);
   if (!examples.empty()) document["examples"] = examples;
-  document["files"] = files.paths();
+  document["files"] = reading.files.paths();
   if (flags.json) {
     print_json(document);
   } else {
-    print(summary(flags, reading, heads, examples, files.paths()));
+    print(summary(flags, reading, heads, examples));
   }
   return ExitCode::kDone;
 }
@@ -279,7 +297,9 @@ void add_heads(CLI::App& program, Action& action) {
   verb->add_option("--tokens", flags->tokens, "Tokens of a file of weights: a JSON list, or a text file")
       ->type_name("FILE");
   verb->add_option("--step", flags->step, "Step of a checkpoint; the last unless given")->type_name("N");
-  verb->add_option("--layer", flags->layer, "Only heads of this layer")->type_name("N");
+  verb->add_option("--layer", flags->layer,
+                   "Only heads of this layer; E0, D0, C0: of encoder, decoder or cross-attention")
+      ->type_name("L");
   verb->add_option("--head", flags->head, "Only heads of this number")->type_name("N");
   verb->add_option("--label", flags->label, "Only heads with this label, such as induction")
       ->type_name("NAME");
@@ -287,10 +307,11 @@ void add_heads(CLI::App& program, Action& action) {
       ->type_name("NAME");
   verb->add_flag("--by-row", flags->by_row, "Also fit a centre and a bandwidth to each row");
   verb->add_option("--examples", flags->examples,
-                   "Draw the inputs on which LAYER.HEAD is strongest, typical, weakest")
+                   "Draw the inputs on which LAYER.HEAD (1.0, or C1.0) is strongest, typical, weakest")
       ->type_name("LAYER.HEAD");
   verb->add_option("--out", flags->out, "Folder for files; RUN/heads unless given")->type_name("DIR");
   verb->add_flag("--json", flags->json, "One JSON document on standard output");
+  verb->add_flag("--quiet", flags->quiet, "No progress");
   verb->footer(
       fmt::format("Examples:\n  {0} heads runs/reverse-001\n  {0} heads runs/induction-001 --sort induction\n"
                   "  {0} heads weights.npy --tokens tokens.txt --json",

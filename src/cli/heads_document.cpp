@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "src/cli/json_number.hpp"
+#include "src/cli/place_document.hpp"
 #include "src/report/text.hpp"
 
 namespace headtorch::cli {
@@ -71,8 +72,7 @@ std::string cell(double value) { return std::isfinite(value) ? fmt::format("{}",
 }  // namespace
 
 ordered_json head_document(const probe::HeadReport& head) {
-  ordered_json document = {{"layer", head.layer}, {"head", head.head}};
-  if (!head.stack.empty()) document["stack"] = head.stack;
+  ordered_json document = place_document(head.place());
   for (const probe::NamedScore& named : head.scores) document[named.name] = score_document(named.score);
   document["kernel"] = kernel_document(head.kernel);
   document["labels"] = head.labels;
@@ -116,7 +116,8 @@ std::string heads_csv(const std::vector<probe::HeadReport>& heads) {
       "nature,"
       "labels\n";
   for (const probe::HeadReport& head : heads) {
-    text += fmt::format("{},{},{}", head.stack, head.layer, head.head);
+    text += fmt::format("{},{},{}", head.stack == Stack::kSelf ? "" : stack_name(head.stack), head.layer,
+                        head.head);
     for (const auto& [name, score] : head.scores) {
       text += fmt::format(",{},{},{},{},{}", cell(score.value), cell(score.low), cell(score.high), score.rows,
                           cell(score.chance));

@@ -15,8 +15,7 @@ report::ScoreHistory score_history(const std::string& name, const std::vector<tr
   report::ScoreHistory history{.name = name, .heads = {}, .range = range};
   for (std::size_t head = 0; head < studies.front().heads.size(); ++head) {
     report::HeadHistory& line = history.heads.emplace_back();
-    line.layer = studies.front().heads[head].layer;
-    line.head = studies.front().heads[head].head;
+    line.head = studies.front().heads[head].place();
     for (const train::HeadStudy& study : studies) line.values.push_back(number(study.heads[head]));
   }
   return history;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "src/cli/artifacts.hpp"
+#include "src/cli/choices.hpp"
 #include "src/cli/files.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
@@ -53,12 +54,12 @@ constexpr std::array<std::pair<std::string_view, report::ColorRange>, 3> kColorR
 
 template <typename Choices>
 auto choose(std::string_view flag, std::string_view text, const Choices& choices) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (const auto& [name, value] : choices) {
     if (name == text) return value;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    names.push_back(name);
   }
-  throw UsageError(flag, fmt::format("\"{}\" cannot be read, expected one of {}", text, names));
+  refuse_choice(flag, text, names);
 }
 
 struct Formats {
@@ -81,8 +82,8 @@ Formats formats_of(std::string_view text) {
 
 AttentionMaps maps_of_input(const HeatmapFlags& flags) {
   const StoredRun run = load_run(flags.run, flags.step);
-  return train::record_attention(run.config, *run.task, run.model, {run.task->parse_tokens(flags.input)},
-                                 run.step);
+  return train::record_attention(run.config, *run.task, run.model,
+                                 train::typed_input(run.config, *run.task, run.model, flags.input), run.step);
 }
 
 AttentionMaps maps_of_sample(const HeatmapFlags& flags, const store::RunFolder& run) {
@@ -153,13 +154,15 @@ nlohmann::ordered_json heatmap_document(const Source& source, const ArtifactRequ
     document["doubts"] =
         source.doubts ? nlohmann::ordered_json(*source.doubts) : nlohmann::ordered_json(nullptr);
   document.update(nlohmann::ordered_json::parse(
-      report::json(source.maps, {request.sample, request.layer, request.head})));
+      report::json(source.maps, {request.sample, request.layers, request.head})));
   return document;
 }
 
 std::string page_of(const HeatmapFlags& flags, const Source& source, const ArtifactRequest& request) {
+  const LayerWeights& first =
+      source.maps.layers[static_cast<std::size_t>(request.layers.empty() ? 0 : request.layers.front())];
   const report::PageStart start{
-      {request.layer.value_or(0), request.head.value_or(0)}, request.sample, request.color_range};
+      {first.layer, request.head.value_or(0), first.stack}, request.sample, request.color_range};
   if (!source.run) return foreign_page(source.maps, start);
   return *flags.has_input || !flags.step.empty() ? maps_page(source.maps, start)
                                                  : run_page(*source.run, start);
@@ -172,8 +175,9 @@ ExitCode draw_heatmaps(const HeatmapFlags& flags) {
   request.color_range = choose("--color-range", flags.color_range, kColorRanges);
   const Source source = open_source(flags);
   const AttentionMaps& maps = source.maps;
-  request.layer = index("--layer", flags.layer, static_cast<std::int64_t>(maps.layers.size()));
-  const auto first_layer = static_cast<std::size_t>(request.layer.value_or(0));
+  const auto layer = parse_layer("--layer", flags.layer);
+  if (layer) request.layers = chosen_layers(maps, layer);
+  const auto first_layer = static_cast<std::size_t>(layer ? request.layers.front() : 0);
   request.head = index("--head", flags.head, maps.layers[first_layer].heads);
   request.sample = index("--sample", flags.sample, static_cast<std::int64_t>(maps.tokens.size())).value_or(0);
 
@@ -216,12 +220,15 @@ void add_heatmap(CLI::App& program, Action& action) {
   verb->add_option("--tokens", flags->tokens,
                    "For a file of weights: its tokens, a JSON list or a token a line or a word")
       ->type_name("FILE");
-  verb->add_option("--layer", flags->layer, "Only this layer, from 0")->type_name("L");
+  verb->add_option("--layer", flags->layer,
+                   "Only this layer, from 0; E0, D0, C0: of encoder, decoder or cross-attention")
+      ->type_name("L");
   verb->add_option("--head", flags->head, "Only this head, from 0")->type_name("H");
   CLI::Option* sample =
       verb->add_option("--sample", flags->sample, "Which stored example, from 0 (first: 0)")->type_name("N");
   flags->has_input =
-      verb->add_option("--input", flags->input, "Tokens of your own, such as \"3 1 4\", or a text")
+      verb->add_option("--input", flags->input,
+                       "Tokens of your own, such as \"3 1 4\", or a text; with an encoder-decoder its source")
           ->type_name("TOKENS");
   flags->has_input->excludes(sample);
   verb->add_option("--step", flags->step, "After which training step (the last)")->type_name("S");

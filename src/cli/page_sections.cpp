@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "src/cli/place_document.hpp"
 #include "src/core/head_place.hpp"
 #include "src/report/text.hpp"
 
@@ -45,8 +46,6 @@ std::string text_at(const ordered_json& object, std::string_view key) {
   const ordered_json& value = at(object, key);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
-
-HeadPlace place_of(const ordered_json& head) { return {count_at(head, "layer"), count_at(head, "head")}; }
 
 std::string name_of(const ordered_json& head) { return head_name(place_of(head)); }
 
@@ -121,9 +120,10 @@ report::PageTable scores_table(const ordered_json& document) {
   for (const ordered_json& head : heads) {
     const ordered_json& kernel = at(head, "kernel");
     const std::string text = text_at(kernel, "text");
-    report::PageRow row{{name_of(head), text.empty() ? text : describe(parse_kernel(text)),
-                         number_at(kernel, "explained"), joined(at(head, "labels"))},
-                        place_of(head)};
+    report::PageRow row{
+        {name_of(head), text.empty() ? text : describe(parse_kernel(text), 0, place_of(head).stack),
+         number_at(kernel, "explained"), joined(at(head, "labels"))},
+        place_of(head)};
     for (const std::string& name : names) row.cells.push_back(score_cell(at(head, name)));
     table.rows.push_back(std::move(row));
   }
@@ -148,6 +148,7 @@ std::vector<probe::HeadReport> kernels_of(const ordered_json& document) {
     const HeadPlace place = place_of(head);
     report.layer = place.layer;
     report.head = place.head;
+    report.stack = place.stack;
     report.kernel.kernel = parse_kernel(text);
   }
   return heads;

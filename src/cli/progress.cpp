@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "src/cli/output.hpp"
 #include "src/report/text.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kBarWidth = 24;
 constexpr std::int64_t kLines = 10;
+constexpr auto kBetweenTicks = std::chrono::seconds(2), kBetweenLines = std::chrono::seconds(10);
 constexpr auto kBetweenDraws = std::chrono::milliseconds(100);
 
 std::string bar(std::int64_t done, std::int64_t total) {
@@ -32,6 +34,32 @@ std::string duration(double seconds) {
 ProgressStyle progress_style(bool quiet) {
   if (quiet) return ProgressStyle::kNone;
   return errors_are_terminal() ? ProgressStyle::kBar : ProgressStyle::kLines;
+}
+
+Waiting::Waiting(ProgressStyle style, std::string what) : style_(style), what_(std::move(what)) {
+  if (style_ != ProgressStyle::kNone) teller_ = std::jthread([this](std::stop_token stop) { tell(stop); });
+}
+
+Waiting::~Waiting() {
+  if (!teller_.joinable()) return;
+  teller_.request_stop();
+  teller_.join();
+}
+
+void Waiting::tell(std::stop_token stop) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto pause = style_ == ProgressStyle::kBar ? kBetweenTicks : kBetweenLines;
+  bool told = false;
+  std::unique_lock lock(mutex_);
+  while (!done_.wait_for(lock, stop, pause, [&stop] { return stop.stop_requested(); })) {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const std::string text = fmt::format("{}, for {} so far", what_, duration(seconds.count()));
+    fmt::print(stderr, "{}{}", style_ == ProgressStyle::kBar ? "\r\x1b[K" : "", text);
+    if (style_ == ProgressStyle::kLines) fmt::print(stderr, "\n");
+    std::fflush(stderr);
+    told = true;
+  }
+  if (told && style_ == ProgressStyle::kBar) fmt::print(stderr, "\r\x1b[K");
 }
 
 Progress::Progress(ProgressStyle style, std::int64_t total) : style_(style), total_(total) {}

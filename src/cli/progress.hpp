@@ -1,9 +1,12 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "train/run.hpp"
 
@@ -12,6 +15,24 @@ namespace headtorch::cli {
 /// Where progress goes: a bar on a terminal, plain lines elsewhere, nowhere when asked to be quiet.
 enum class ProgressStyle { kBar, kLines, kNone };
 ProgressStyle progress_style(bool quiet);
+
+/// Says every few seconds, on standard error, that work which cannot be counted goes on, and for how long.
+class Waiting {
+ public:
+  Waiting(ProgressStyle style, std::string what);
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  void tell(std::stop_token stop);
+
+  ProgressStyle style_;
+  std::string what_;
+  std::mutex mutex_;
+  std::condition_variable_any done_;
+  std::jthread teller_;  // last: it uses the others
+};
 
 /// Tells on standard error how work goes on: a bar redrawn at most ten times a second, or about ten lines in
 /// all.

@@ -1,6 +1,7 @@
 #include "src/cli/run_page.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <filesystem>
 #include <optional>
@@ -27,37 +28,43 @@ std::optional<std::string> text_of(const fs::path& path) {
   return read_file(path);
 }
 
-ordered_json parse(std::string_view text, const fs::path& path) {
-  ordered_json document = ordered_json::parse(text, nullptr, false);
-  if (document.is_discarded()) throw DataError(path.string(), "is damaged: expected a JSON document");
-  return document;
-}
-
-/// Null when the file is not there.
-ordered_json document_at(const fs::path& path) {
-  const auto text = text_of(path);
-  return text ? parse(*text, path) : ordered_json(nullptr);
-}
-
 /// One document a line. A last line without its end is being written, or its writer was killed.
-std::vector<ordered_json> lines_at(const fs::path& path) {
+std::vector<ordered_json> lines_of(std::string_view text) {
   std::vector<ordered_json> lines;
-  const std::string text = text_of(path).value_or("");
-  std::string_view rest = text;
-  while (true) {
-    const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return lines;
-    lines.push_back(parse(rest.substr(0, end), path));
-    rest.remove_prefix(end + 1);
+  for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
+    lines.push_back(ordered_json::parse(text.substr(0, end)));
   }
+  return lines;
+}
+
+/// Makes a part of the page from a file of the run. Without the file there is no such part; from a damaged
+/// one there is none either, and the page says so.
+template <typename Make>
+void add_part(const fs::path& path, report::Page& page, const Make& make) {
+  const std::optional<std::string> text = text_of(path);
+  if (!text) return;
+  bool damaged = false;
+  try {
+    make(*text);
+  } catch (const nlohmann::json::exception&) {
+    damaged = true;
+  } catch (const ConfigError&) {  // a kernel that cannot be read, or of a head that is not there
+    damaged = true;
+  } catch (const ShapeError&) {
+    damaged = true;
+  }
+  if (!damaged) return;
+  const std::string what = "is damaged: what it holds is left out of the page";
+  spdlog::warn("{} {}", path.string(), what);
+  page.notes.push_back(fmt::format("{} {}.", path.filename().string(), what));
 }
 
 void add_heads(const ordered_json& document, report::Page& page) {
   if (!document.is_object()) return;
-  page.scores = scores_table(document);
-  page.sentences = sentences_of(document);
   const std::vector<probe::HeadReport> kernels = kernels_of(document);
   if (!kernels.empty() && !page.maps.empty()) page.kernels = probe::kernel_maps(page.maps.back(), kernels);
+  page.scores = scores_table(document);
+  page.sentences = sentences_of(document);
 }
 
 std::string test_text(const ordered_json& result) {
@@ -89,20 +96,25 @@ std::string run_page(const store::RunFolder& run, const report::PageStart& start
   page.title =
       page.maps.empty() ? name.string() : fmt::format("{}: what the heads do", page.maps.back().task);
   page.subtitle = name.string();
-  if (const std::string test = test_text(document_at(folder / "result.json")); !test.empty())
-    page.subtitle += ": " + test;
-  try {
-    add_heads(document_at(folder / "heads.json"), page);
-  } catch (const ConfigError& error) {
-    throw DataError((folder / "heads.json").string(), fmt::format("is damaged: {}", error.what()));
-  }
-  if (const ordered_json found = document_at(folder / "diagnosis.json"); found.is_object())
-    page.findings = findings_of(found);
-  if (const ordered_json found = document_at(folder / "compare.json"); found.is_object())
-    page.compare = compare_table(found);
-  page.curves = training_curves(lines_at(folder / "metrics.jsonl"));
-  for (report::PageCurve& curve : head_curves(lines_at(folder / "heads.jsonl")))
-    page.curves.push_back(std::move(curve));
+  add_part(folder / "result.json", page, [&](const std::string& text) {
+    if (const std::string test = test_text(ordered_json::parse(text)); !test.empty())
+      page.subtitle += ": " + test;
+  });
+  add_part(folder / "heads.json", page,
+           [&](const std::string& text) { add_heads(ordered_json::parse(text), page); });
+  add_part(folder / "diagnosis.json", page, [&](const std::string& text) {
+    if (const ordered_json found = ordered_json::parse(text); found.is_object())
+      page.findings = findings_of(found);
+  });
+  add_part(folder / "compare.json", page, [&](const std::string& text) {
+    if (const ordered_json found = ordered_json::parse(text); found.is_object())
+      page.compare = compare_table(found);
+  });
+  add_part(folder / "metrics.jsonl", page,
+           [&](const std::string& text) { page.curves = training_curves(lines_of(text)); });
+  add_part(folder / "heads.jsonl", page, [&](const std::string& text) {
+    for (report::PageCurve& curve : head_curves(lines_of(text))) page.curves.push_back(std::move(curve));
+  });
   if (const auto toml = text_of(folder / "config.toml")) page.settings = settings_table(*toml);
   return report::page(page);
 }

@@ -11,7 +11,8 @@ namespace headtorch::cli {
 
 /// report.html of a run (docs/report_page.md): weights of all stored steps, and what else the folder holds:
 /// metrics.jsonl, config.toml, result.json, heads.json, heads.jsonl, compare.json, diagnosis.json.
-/// @throws DataError naming a damaged file.
+/// A damaged one of these is left out, which the page and the log say.  @throws DataError naming damaged
+/// weights.
 std::string run_page(const store::RunFolder& run, const report::PageStart& start = {});
 
 /// The page of weights alone.

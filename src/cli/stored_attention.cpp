@@ -5,6 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "src/cli/artifacts.hpp"
 #include "src/core/error.hpp"
@@ -18,10 +19,9 @@ namespace {
 constexpr const char* kFolder = "attention";
 constexpr const char* kTokensFile = "tokens.json";
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 20;
+constexpr std::int64_t kLargestSide = 4096;  // of an image, in patches or pixels: no product overflows
 
 fs::path folder_of(std::int64_t step) { return fs::path(kFolder) / store::step_name(step); }
-
-std::string layer_file(std::size_t layer) { return fmt::format("layer-{}.npy", layer); }
 
 /// Four sizes after `'shape': (`; zeros when they are not there.
 LayerWeights read_shape(std::string_view header) {
@@ -62,15 +62,104 @@ LayerWeights read_layer(const std::string& bytes, const fs::path& path) {
   return layer;
 }
 
+/// Ids as they are stored; folders of before they were have texts alone.
+void read_labels(const nlohmann::json& document, SequenceLabels& labels) {
+  document.at("tokens").get_to(labels.tokens);
+  if (document.contains("ids")) {
+    document.at("ids").get_to(labels.ids);
+  } else {
+    for (const auto& tokens : labels.tokens) labels.ids.push_back(token_ids(tokens));
+  }
+  if (document.contains("lengths")) document.at("lengths").get_to(labels.lengths);
+}
+
+bool fits(const SequenceLabels& labels, std::size_t samples) {
+  if (labels.tokens.size() != samples || labels.ids.size() != samples) return false;
+  for (std::size_t sample = 0; sample < samples; ++sample) {
+    if (labels.ids[sample].size() != labels.tokens[sample].size()) return false;
+  }
+  for (const std::int64_t length : labels.lengths) {
+    if (length < 0 || std::cmp_greater(length, labels.tokens.front().size())) return false;
+  }
+  return labels.lengths.empty() || labels.lengths.size() == samples;
+}
+
+PatchedImage read_image(const nlohmann::json& document) {
+  PatchedImage image{document.at("rows").get<std::int64_t>(), document.at("columns").get<std::int64_t>(),
+                     document.at("patch").get<std::int64_t>(), document.at("first").get<std::int64_t>(),
+                     document.at("pixels").get<std::vector<std::vector<float>>>()};
+  return image;
+}
+
+bool fits(const PatchedImage& image, std::size_t samples) {
+  if (image.rows == 0) return true;
+  for (const std::int64_t size : {image.rows, image.columns, image.patch}) {
+    if (size < 1 || size > kLargestSide) return false;
+  }
+  const std::int64_t pixels = image.rows * image.columns * image.patch * image.patch;
+  return image.first >= 0 && image.first <= kLargestSize && image.pixels.size() == samples &&
+         std::all_of(image.pixels.begin(), image.pixels.end(),
+                     [&](const auto& one) { return std::cmp_equal(one.size(), pixels); });
+}
+
 void read_tokens(const std::string& text, const fs::path& path, AttentionMaps& maps) {
+  bool whole = false;
   try {
     const auto document = nlohmann::json::parse(text);
     document.at("task").get_to(maps.task);
-    document.at("tokens").get_to(maps.tokens);
+    read_labels(document, maps);
     maps.causal = document.value("causal", false);
-    for (const auto& tokens : maps.tokens) maps.ids.push_back(token_ids(tokens));
+    maps.window = document.value("window", std::int64_t{-1});
+    maps.hidden = document.value("hidden", std::vector<std::int64_t>());
+    if (document.contains("source")) read_labels(document.at("source"), maps.source);
+    if (document.contains("image")) maps.image = read_image(document.at("image"));
+    const std::size_t samples = maps.tokens.size();
+    whole = samples > 0 && fits(maps, samples) && fits(maps.image, samples) &&
+            (maps.source.tokens.empty() || fits(maps.source, samples));
   } catch (const nlohmann::json::exception&) {
-    throw DataError(path.string(), "is damaged: expected a JSON document with task and tokens");
+    whole = false;
+  }
+  if (!whole) {
+    throw DataError(path.string(),
+                    "is damaged: expected a JSON document with task and tokens, all of as many samples");
+  }
+}
+
+nlohmann::ordered_json labels_document(const SequenceLabels& labels) {
+  nlohmann::ordered_json document = {{"tokens", labels.tokens}};
+  if (!labels.ids.empty()) document["ids"] = labels.ids;
+  if (!labels.lengths.empty()) document["lengths"] = labels.lengths;
+  return document;
+}
+
+/// What is the same for all layers; parts that a model has not are left out.
+nlohmann::ordered_json tokens_document(const AttentionMaps& maps) {
+  nlohmann::ordered_json document = {{"task", maps.task}, {"step", maps.step}, {"causal", maps.causal}};
+  document.update(labels_document(maps));
+  if (maps.window >= 0) document["window"] = maps.window;
+  if (!maps.hidden.empty()) document["hidden"] = maps.hidden;
+  if (!maps.source.tokens.empty()) document["source"] = labels_document(maps.source);
+  if (maps.image.rows > 0) {
+    document["image"] = {{"rows", maps.image.rows},
+                         {"columns", maps.image.columns},
+                         {"patch", maps.image.patch},
+                         {"first", maps.image.first},
+                         {"pixels", maps.image.pixels}};
+  }
+  return document;
+}
+
+void check_against_tokens(const LayerWeights& layer, const AttentionMaps& maps, const fs::path& path) {
+  if (layer.samples != std::ssize(maps.tokens)) {
+    throw DataError(path.string(), fmt::format("has {} samples, but {} has {}", layer.samples, kTokensFile,
+                                               maps.tokens.size()));
+  }
+  const SequenceLabels& keys = key_labels(maps, layer.stack);
+  const bool too_long = std::any_of(keys.lengths.begin(), keys.lengths.end(),
+                                    [&](std::int64_t length) { return length > layer.keys; });
+  const PatchedImage* image = key_image(maps, layer.stack);
+  if (too_long || (image != nullptr && image->first + image->rows * image->columns > layer.keys)) {
+    throw DataError(path.string(), fmt::format("has {} keys, fewer than {} says", layer.keys, kTokensFile));
   }
 }
 
@@ -78,12 +167,12 @@ void read_tokens(const std::string& text, const fs::path& path, AttentionMaps& m
 
 void store_attention(const store::RunFolder& run, const AttentionMaps& maps) {
   const fs::path folder = folder_of(maps.step);
-  for (std::size_t layer = 0; layer < maps.layers.size(); ++layer) {
-    run.write(folder / layer_file(layer), report::npy(maps.layers[layer]));
+  for (const LayerWeights& layer : maps.layers) {
+    run.write(folder / (layer_file_name(layer.stack, layer.layer) + ".npy"), report::npy(layer));
   }
-  const nlohmann::ordered_json tokens = {
-      {"task", maps.task}, {"step", maps.step}, {"causal", maps.causal}, {"tokens", maps.tokens}};
-  run.write(folder / kTokensFile, tokens.dump() + "\n");
+  run.write(
+      folder / kTokensFile,
+      tokens_document(maps).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 std::vector<std::int64_t> stored_attention_steps(const store::RunFolder& run) {
@@ -111,12 +200,15 @@ AttentionMaps load_attention(const store::RunFolder& run, std::int64_t step) {
   maps.step = step;
   read_tokens(read_file(folder / kTokensFile), folder / kTokensFile, maps);
   std::error_code absent;
-  for (std::size_t layer = 0; fs::exists(folder / layer_file(layer), absent); ++layer) {
-    const fs::path path = folder / layer_file(layer);
-    maps.layers.push_back(read_layer(read_file(path), path));
-    if (maps.layers.back().samples != static_cast<std::int64_t>(maps.tokens.size())) {
-      throw DataError(path.string(), fmt::format("has {} samples, but {} has {}", maps.layers.back().samples,
-                                                 kTokensFile, maps.tokens.size()));
+  for (const Stack stack : {Stack::kSelf, Stack::kEncoder, Stack::kDecoder, Stack::kCross}) {
+    for (std::int64_t number = 0;; ++number) {
+      const fs::path path = run.path() / folder_of(step) / (layer_file_name(stack, number) + ".npy");
+      if (!fs::exists(path, absent)) break;
+      LayerWeights layer = read_layer(read_file(path), path);
+      layer.stack = stack;
+      layer.layer = number;
+      check_against_tokens(layer, maps, path);
+      maps.layers.push_back(std::move(layer));
     }
   }
   if (maps.layers.empty()) throw DataError(folder.string(), "holds no weights, expected layer-0.npy");

@@ -52,7 +52,9 @@ struct AttentionMaps : SequenceLabels {
   std::int64_t step = 0;     ///< optimizer steps taken
   bool causal = false;       ///< Stack::kSelf: no query sees a key after it (a decoder never does)
   std::int64_t window = -1;  ///< in self-attention no query sees a key further off; -1: no window
-  std::vector<std::int64_t> hidden = {};  ///< token ids that are never seen as keys of self-attention
+  /// Token ids that are never seen as keys; in an encoder-decoder those of the source, in the encoder and in
+  /// cross-attention.
+  std::vector<std::int64_t> hidden = {};
   SequenceLabels source = {};  ///< of an encoder's positions beside a decoder; the base is the decoder's then
   PatchedImage image = {};     ///< of the source where there is one, else of the base
   std::vector<LayerWeights> layers = {};  ///< from the input upwards: encoder, decoder, cross

@@ -56,8 +56,10 @@ struct HeadAblation {
   std::optional<HeadPlace> like_entropy = {};    ///< of the others, the one of nearest entropy
   double like_entropy_loss = std::numeric_limits<double>::quiet_NaN();
 
-  /// Removal costs less than its interval: the lower end is not above 0.
-  bool dispensable() const { return replaced.removed.loss.low <= 0.0; }
+  /// Removal costs less than its interval: 0 lies within.
+  bool dispensable() const { return replaced.removed.loss.low <= 0.0 && !removal_helps(); }
+  /// The loss is lower without it, by more than its interval.
+  bool removal_helps() const { return replaced.removed.loss.high < 0.0; }
 };
 
 struct LayerAblation {

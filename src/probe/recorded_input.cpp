@@ -35,10 +35,11 @@ LayerShape shape_of(const LayerWeights& layer) {
 Sight sight_of(const AttentionMaps& maps, std::size_t sample, const LayerShape& shape) {
   const SequenceLabels& keys = key_labels(maps, shape.stack);
   Sight sight{.length = keys.lengths.empty() ? shape.keys : keys.lengths[sample]};
-  if (!shape.is_self()) return sight;
-  sight.causal = shape.stack == Stack::kDecoder || (shape.stack == Stack::kSelf && maps.causal);
-  sight.window = maps.window;
-  if (maps.hidden.empty() || keys.ids.empty()) return sight;
+  if (shape.is_self()) {
+    sight.causal = shape.stack == Stack::kDecoder || (shape.stack == Stack::kSelf && maps.causal);
+    sight.window = maps.window;
+  }
+  if (maps.hidden.empty() || shape.stack == Stack::kDecoder || keys.ids.empty()) return sight;
   const std::vector<std::int64_t>& ids = keys.ids[sample];
   const auto is_hidden = [&](std::int64_t id) {
     return std::find(maps.hidden.begin(), maps.hidden.end(), id) != maps.hidden.end();

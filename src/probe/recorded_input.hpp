@@ -21,7 +21,7 @@ struct LayerShape {
 };
 LayerShape shape_of(const LayerWeights& layer);
 
-/// Which keys the queries of one input may look at. In cross-attention all keys but those of the padding.
+/// Which keys the queries of one input may look at. In cross-attention all but padding and hidden tokens.
 Sight sight_of(const AttentionMaps& maps, std::size_t sample, const LayerShape& shape);
 
 /// Where an input's tokens stand. Equal tokens share one list.

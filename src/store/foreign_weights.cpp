@@ -175,6 +175,9 @@ AttentionMaps read_foreign_weights(const fs::path& path, const fs::path& tokens_
   AttentionMaps maps;
   maps.task = path.filename().string();
   maps.layers = std::move(found.layers);
+  for (std::size_t layer = 0; layer < maps.layers.size(); ++layer) {
+    maps.layers[layer].layer = static_cast<std::int64_t>(layer);
+  }
   const LayerWeights& first = maps.layers.front();
   const auto positions = static_cast<std::size_t>(std::max(first.queries, first.keys));
   const fs::path& source = tokens_path.empty() ? path : tokens_path;
