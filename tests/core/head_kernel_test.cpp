@@ -37,21 +37,53 @@ std::vector<double> row(const HeadKernel& kernel, std::int64_t query, Sight sigh
 
 auto near(const std::vector<double>& expected) { return Pointwise(DoubleNear(kExact), expected); }
 
+TEST(Sight, CountsWhatItSees) {
+  const Sight sight{.causal = true, .length = 6, .window = 2, .open = {1, 1, 0, 1, 1, 1}};
+  std::vector<std::int64_t> counts;
+  for (std::int64_t query = 0; query < 8; ++query) {
+    std::int64_t seen = 0;
+    for (std::int64_t key = 0; key < 6; ++key) seen += sight.sees(query, key);
+    EXPECT_EQ(sight.visible(query), seen) << query;
+    counts.push_back(seen);
+  }
+  EXPECT_THAT(counts, ElementsAre(1, 2, 2, 2, 2, 3, 2, 1));  // queries 6 and 7 are padding
+  const Sight nothing{.length = 3, .open = {0, 0, 0}};
+  EXPECT_EQ(nothing.visible(1), 0);
+}
+
 TEST(HeadKernel, RowsSumToOneOverVisibleKeysAndAreZeroElsewhere) {
+  const std::vector<Sight> sights{{false, 5},
+                                  {true, 5},
+                                  {false, 3},
+                                  {true, 3},
+                                  {false, 5, 1},
+                                  {true, 4, 2},
+                                  {false, 5, 0},
+                                  {false, 5, -1, {1, 0, 0, 1, 1}},
+                                  {true, 5, 2, {0, 1, 0, 1, 0}}};
   for (const HeadKernel& kernel : kOneOfEach) {
-    for (const Sight& sight : {Sight{false, 5}, Sight{true, 5}, Sight{false, 3}, Sight{true, 3}}) {
+    for (const Sight& sight : sights) {
       for (std::int64_t query = 0; query < 5; ++query) {
         const std::vector<double> weights = row(kernel, query, sight);
         ASSERT_EQ(weights.size(), 5U);
-        const std::int64_t visible = sight.visible(query);
-        EXPECT_NEAR(std::accumulate(weights.begin(), weights.begin() + visible, 0.0), 1.0, kExact)
+        EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0),
+                    sight.visible(query) > 0 ? 1.0 : 0.0, kExact)
             << kernel_text(kernel) << " query " << query;
-        for (std::int64_t key = visible; key < 5; ++key)
-          EXPECT_EQ(weights[static_cast<std::size_t>(key)], 0.0);
-        for (const double weight : weights) EXPECT_GE(weight, 0.0);
+        for (std::int64_t key = 0; key < 5; ++key) {
+          const double weight = weights[static_cast<std::size_t>(key)];
+          EXPECT_GE(weight, 0.0);
+          if (!sight.sees(query, key)) EXPECT_EQ(weight, 0.0);
+        }
       }
     }
   }
+}
+
+TEST(HeadKernel, AHiddenKeyIsNotTheNearest) {
+  const HeadKernel own{.family = KernelFamily::kGaussian, .bandwidth = 1e-3};
+  EXPECT_THAT(row(own, 2, {.length = 5, .open = {1, 1, 0, 1, 1}}), near({0, 0.5, 0, 0.5, 0}));
+  EXPECT_THAT(row({.family = KernelFamily::kFirstSameToken}, 3, {.length = 5, .open = {0, 1, 1, 1, 1}}),
+              near({0, 0, 1, 0, 0}));
 }
 
 TEST(HeadKernel, FollowsItsFormulas) {

@@ -9,6 +9,7 @@
 #include "src/core/error.hpp"
 #include "tests/support/errors.hpp"
 #include "tests/support/head_maps.hpp"
+#include "tests/support/read_heads.hpp"
 
 namespace headtorch::probe {
 namespace {
@@ -19,36 +20,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+using test::gaussian;
 using test::maps_of;
 using test::MapsOptions;
 using test::random_maps;
+using test::read;
+using test::tokens;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kFloat = 1e-5;  // weights are recorded in float32
-
-std::vector<HeadReport> read(const AttentionMaps& fit, const AttentionMaps& judge,
-                             const HeadReaderOptions& options = {}) {
-  HeadReader reader(options);
-  reader.fit(fit);
-  reader.judge(judge);
-  return reader.reports();
-}
-
-std::vector<HeadReport> read(const AttentionMaps& fit, const HeadReaderOptions& options = {}) {
-  HeadReader reader(options);
-  reader.fit(fit);
-  return reader.reports();
-}
-
-HeadKernel gaussian(double slope, double offset, double bandwidth, double eps) {
-  return {.family = KernelFamily::kGaussian,
-          .slope = slope,
-          .offset = offset,
-          .bandwidth = bandwidth,
-          .eps = eps};
-}
-
-HeadKernel tokens(KernelFamily family, double eps) { return {.family = family, .eps = eps}; }
 
 std::vector<MapsOptions> encoder_causal_padded() {
   std::vector<MapsOptions> all;
@@ -60,13 +39,29 @@ std::vector<MapsOptions> encoder_causal_padded() {
   return all;
 }
 
+/// These, with a window, with a hidden token, and with both.
+std::vector<MapsOptions> every_mask() {
+  std::vector<MapsOptions> all;
+  for (const std::int64_t window : {-1, 3}) {
+    for (const std::int64_t hidden : {-1, 0}) {
+      for (MapsOptions options : encoder_causal_padded()) {
+        options.window = window;
+        options.hidden = hidden;
+        all.push_back(options);
+      }
+    }
+  }
+  return all;
+}
+
 MapsOptions other(MapsOptions options) {
   options.seed += 100;
   return options;
 }
 
 std::string name_of(const MapsOptions& options) {
-  return std::string(options.causal ? "causal" : "encoder") + (options.padded ? ", padded" : "");
+  return std::string(options.causal ? "causal" : "encoder") + (options.padded ? ", padded" : "") +
+         (options.window >= 0 ? ", window" : "") + (options.hidden >= 0 ? ", hidden token" : "");
 }
 
 TEST(HeadReader, NamesHeadsOfKnownKind) {
@@ -136,7 +131,7 @@ TEST(HeadReader, TellsTheTokenKernelsApart) {
   const std::vector<HeadKernel> kernels{
       tokens(KernelFamily::kSameToken, 0.2), tokens(KernelFamily::kFirstSameToken, 0.2),
       tokens(KernelFamily::kLastSameToken, 0.2), tokens(KernelFamily::kInduction, 0.2)};
-  for (const MapsOptions& options : encoder_causal_padded()) {
+  for (const MapsOptions& options : every_mask()) {
     const std::vector<HeadReport> heads = read(maps_of(kernels, options), maps_of(kernels, other(options)));
     for (std::size_t i = 0; i < heads.size(); ++i) {
       EXPECT_EQ(heads[i].kernel.kernel.family, kernels[i].family) << name_of(options);
@@ -176,7 +171,7 @@ Direct direct(const AttentionMaps& maps, std::int64_t head, const HeadKernel& ke
       const std::vector<double> row =
           kernel_row(kernel, query, layer.keys, sight, maps.ids[static_cast<std::size_t>(sample)]);
       const double weight = importance[static_cast<std::size_t>(query)];
-      for (std::int64_t key = 0; key < visible; ++key) {
+      for (std::int64_t key = 0; key < layer.keys; ++key) {
         const double a = layer.head(sample, head)[static_cast<std::size_t>(query * layer.keys + key)];
         if (a == 0.0) continue;
         sum.kl += weight * a * std::log(a / row[static_cast<std::size_t>(key)]);
@@ -189,7 +184,7 @@ Direct direct(const AttentionMaps& maps, std::int64_t head, const HeadKernel& ke
 }
 
 TEST(HeadReader, ExplainsWhatTheKernelItselfExplains) {
-  for (MapsOptions options : encoder_causal_padded()) {
+  for (MapsOptions options : every_mask()) {
     options.tokens = 7;
     const AttentionMaps fit = random_maps(5, 4.0, options), judge = random_maps(5, 4.0, other(options));
     HeadReaderOptions weighting;
@@ -215,7 +210,7 @@ TEST(HeadReader, ExplainsWhatTheKernelItselfExplains) {
 
 TEST(HeadReader, NeverExplainsLessThanUniformOnTheHalfFitted) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
-    for (MapsOptions options : encoder_causal_padded()) {
+    for (MapsOptions options : every_mask()) {
       options.tokens = 5;
       options.samples = 3;
       options.seed = seed;
@@ -327,143 +322,6 @@ TEST(HeadReader, G09_heads_are_not_averaged) {
     EXPECT_EQ(head.score("entropy").value, 0.0);
     EXPECT_DOUBLE_EQ(head.score("similarity").value, std::log(2.0));
   }
-}
-
-AttentionMaps three_keys(std::vector<float> values, bool causal = false) {
-  AttentionMaps maps;
-  maps.causal = causal;
-  maps.layers = {{.samples = 1, .heads = 1, .queries = 3, .keys = 3, .values = std::move(values)}};
-  return maps;
-}
-
-TEST(HeadReader, G03_weights_after_dropout_are_refused) {
-  const auto refused = [](const AttentionMaps& maps, const ::testing::Matcher<std::string>& why) {
-    return test::fails([&] { (void)read(maps); }, ExitCode::kBadConfig, why);
-  };
-  EXPECT_TRUE(
-      refused(three_keys({1.25F, 0, 0, 0, 1, 0, 0, 0, 1}),
-              AllOf(HasSubstr("layer 0, head 0, input 0, query 0"), HasSubstr("1.25"), HasSubstr("0 to 1"))));
-  EXPECT_TRUE(refused(three_keys({1, 0, 0, 0, 0.5F, 0.2F, 0, 0, 1}),
-                      AllOf(HasSubstr("query 1"), HasSubstr("sum to 0.7"), HasSubstr("before dropout"))));
-  EXPECT_TRUE(refused(three_keys({1, 0, 0, 0, -0.1F, 1, 0, 0, 1}), HasSubstr("key 1 is -0.1")));
-  EXPECT_TRUE(
-      refused(three_keys({1, 0, 0, 0, 1, 0, 0, 0, NAN}), AllOf(HasSubstr("query 2"), HasSubstr("nan"))));
-  EXPECT_TRUE(refused(three_keys({1, 0, 0, 0, 1, 0, 0, 0, INFINITY}), HasSubstr("inf")));
-  EXPECT_TRUE(refused(three_keys({0.5F, 0.5F, 0, 0, 1, 0, 0, 0, 1}, true),
-                      AllOf(HasSubstr("query 0"), HasSubstr("may not see"))));
-  AttentionMaps padded = three_keys({0.5F, 0.5F, 0, 0, 0.5F, 0.5F, 0, 0, 0});
-  padded.lengths = {2};
-  EXPECT_TRUE(refused(padded, AllOf(HasSubstr("query 1"), HasSubstr("may not see"))));
-}
-
-TEST(HeadReader, AddsNothingOfInputsItRefuses) {
-  const AttentionMaps good = random_maps(2, 3.0, {.samples = 3, .tokens = 5});
-  AttentionMaps bad = random_maps(2, 3.0, {.samples = 3, .tokens = 5, .seed = 9});
-  bad.layers[0].values.back() = 2.0F;
-  HeadReader reader({});
-  reader.fit(good);
-  EXPECT_THROW(reader.fit(bad), ConfigError);
-  EXPECT_EQ(reader.reports()[0].score("entropy").value, read(good)[0].score("entropy").value);
-}
-
-TEST(HeadReader, RefusesPartsThatDoNotFit) {
-  const auto refused = [](const std::function<void(HeadReader&)>& act, const std::string& why) {
-    return test::fails(
-        [&] {
-          HeadReader reader({});
-          act(reader);
-        },
-        ExitCode::kInternal, HasSubstr(why));
-  };
-  const AttentionMaps maps = random_maps(2, 3.0, {.samples = 2, .tokens = 5});
-  EXPECT_TRUE(refused([](HeadReader& reader) { (void)reader.reports(); }, "no inputs"));
-  EXPECT_TRUE(refused([](HeadReader& reader) { reader.fit({}); }, "no layers"));
-  EXPECT_TRUE(refused([&](HeadReader& reader) { reader.repeated(maps); }, "before any inputs"));
-  EXPECT_TRUE(refused(
-      [&](HeadReader& reader) {
-        reader.fit(maps);
-        reader.fit(random_maps(2, 3.0, {.samples = 2, .tokens = 6}));
-      },
-      "inputs before"));
-  EXPECT_TRUE(refused(
-      [&](HeadReader& reader) {
-        reader.judge(maps);
-        reader.fit(maps);
-      },
-      "after inputs to judge"));
-  EXPECT_TRUE(refused(
-      [&](HeadReader& reader) {
-        AttentionMaps short_ids = maps;
-        short_ids.ids[1].pop_back();
-        reader.fit(short_ids);
-      },
-      "4 tokens in input 1"));
-  EXPECT_TRUE(refused(
-      [&](HeadReader& reader) {
-        AttentionMaps lengths = maps;
-        lengths.lengths = {5, 6};
-        reader.fit(lengths);
-      },
-      "length 6"));
-  EXPECT_TRUE(refused(
-      [&](HeadReader& reader) {
-        AttentionMaps cut = maps;
-        cut.layers[0].values.pop_back();
-        reader.fit(cut);
-      },
-      "holds 99 values"));
-  HeadReaderOptions few;
-  few.row_importance = {{1.0, 2.0}};
-  EXPECT_TRUE(
-      test::fails([&] { (void)read(maps, few); }, ExitCode::kInternal, HasSubstr("2 row importances")));
-  few.row_importance = {std::vector<double>(10, kNaN)};
-  EXPECT_TRUE(
-      test::fails([&] { (void)read(maps, few); }, ExitCode::kBadConfig, HasSubstr("importance is nan")));
-}
-
-TEST(HeadReader, OneTokenOneHeadOneInput) {
-  AttentionMaps maps;
-  maps.layers = {{.samples = 1, .heads = 1, .queries = 1, .keys = 1, .values = {1.0F}}};
-  const HeadReport head = read(maps, {.row_importance = {{1.0}}, .kernel_by_row = true}).front();
-  EXPECT_EQ(head.score("entropy").value, 0.0);
-  EXPECT_EQ(head.score("entropy").rows, 1);
-  EXPECT_TRUE(std::isnan(head.score("entropy").low));
-  EXPECT_EQ(head.score("entropy_normalised").rows, 0);
-  EXPECT_EQ(head.score("previous_token").rows, 0);
-  EXPECT_TRUE(std::isnan(head.score("previous_token").value));
-  EXPECT_EQ(head.score("similarity").rows, 0);
-  EXPECT_FALSE(head.like_head);
-  EXPECT_EQ(head.kernel.nature, "uniform");
-  EXPECT_TRUE(head.labels.empty());
-  EXPECT_EQ(sentence(head), "L0H0 never has two keys to choose from");
-}
-
-TEST(HeadReader, RowsThatSeeNothingCountNowhere) {
-  const AttentionMaps maps = three_keys({0.5F, 0.25F, 0.25F, 0, 0, 0, 0, 0, 1});
-  const HeadReport head = read(maps).front();
-  EXPECT_EQ(head.score("entropy").rows, 2);
-  EXPECT_EQ(head.score("previous_token").rows, 1);
-  EXPECT_NEAR(head.score("max_weight").value, 0.75, kFloat);
-  AttentionMaps nothing = three_keys(std::vector<float>(9, 0.0F));
-  nothing.lengths = {0};
-  const HeadReport none = read(nothing).front();
-  EXPECT_EQ(none.score("entropy").rows, 0);
-  EXPECT_TRUE(none.labels.empty());
-  EXPECT_EQ(none.kernel.nature, "uniform");
-}
-
-TEST(HeadReader, CrossAttentionHasNoPositionsOrTokensInCommon) {
-  AttentionMaps maps;
-  maps.ids = {{1, 1, 1}};
-  maps.layers = {{.samples = 1, .heads = 1, .queries = 2, .keys = 3, .values = {0.5F, 0.5F, 0, 0, 0, 1}}};
-  const HeadReport head = read(maps).front();
-  for (const char* name : {"previous_token", "duplicate_token", "induction", "mean_distance", "effective_df",
-                           "identity", "local", "previous_token_tl", "induction_tl_abs"}) {
-    EXPECT_EQ(head.score(name).rows, 0) << name;
-  }
-  EXPECT_NEAR(head.score("max_weight").value, 0.75, kFloat);
-  EXPECT_EQ(head.score("sink").rows, 2);
-  EXPECT_EQ(head.kernel.families.size(), 4U);
 }
 
 TEST(HeadReader, TokensAreComparedByTextWhereThereAreNoIds) {

@@ -102,7 +102,12 @@ TEST(Rollout, MatchesTheReference) {
   AttentionMaps maps;
   for (std::size_t layer = 0; layer < 3; ++layer) {
     const auto start = values.begin() + static_cast<std::ptrdiff_t>(layer * 32);
-    maps.layers.push_back({.samples = 1, .heads = 2, .queries = 4, .keys = 4, .values = {start, start + 32}});
+    maps.layers.push_back({.samples = 1,
+                           .heads = 2,
+                           .queries = 4,
+                           .keys = 4,
+                           .values = {start, start + 32},
+                           .layer = std::ssize(maps.layers)});
   }
   const auto expected = reference["rollout"]["data"].get<std::vector<double>>();
   EXPECT_THAT(rollout(maps, 0), ::testing::Pointwise(::testing::DoubleNear(kFloat), expected));
@@ -112,6 +117,7 @@ TEST(Rollout, RowsSumToOneAlsoOfPaddingAndOfRowsThatSeeNothing) {
   AttentionMaps maps = one_input({0.5F, 0.5F, 0, 0, 0, 0, 0.3F, 0.7F, 0}, 1, 3);
   maps.lengths = {2};
   maps.layers.push_back(maps.layers[0]);
+  maps.layers[1].layer = 1;
   const std::vector<double> rolled = rollout(maps, 0);
   for (std::size_t row = 0; row < 3; ++row) {
     EXPECT_NEAR(rolled[row * 3] + rolled[row * 3 + 1] + rolled[row * 3 + 2], 1.0, 1e-12);
@@ -302,8 +308,8 @@ TEST(Sentence, SaysWhatAHeadIsAndHowSurely) {
   nearest.kernel = {};
   EXPECT_EQ(sentence(head), "L1H2 is no kernel tried: none explains anything (nearly uniform)");
   nearest.nature = "uniform";
-  head.stack = "cross";
-  EXPECT_EQ(sentence(head), "cross L1H2 is uniform");
+  head.stack = Stack::kCross;
+  EXPECT_EQ(sentence(head), "C1H2 is uniform");
 }
 
 }  // namespace

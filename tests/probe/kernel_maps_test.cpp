@@ -57,7 +57,8 @@ TEST(Strengths, uniform_is_zero_and_one_key_is_the_log_of_their_number) {
   auto& values = maps.layers[0].values;
   for (std::size_t cell = 18; cell < 27; ++cell)
     values[cell] = cell % 3 == 0 ? 1.0F : 0.0F;  // sample 1, head 0
-  EXPECT_THAT(strengths(maps, {0, 0}, {}), ElementsAre(DoubleNear(0.0, 1e-6), DoubleNear(std::log(3.0), 1e-6)));
+  EXPECT_THAT(strengths(maps, {0, 0}, {}),
+              ElementsAre(DoubleNear(0.0, 1e-6), DoubleNear(std::log(3.0), 1e-6)));
 }
 
 TEST(Strengths, rows_count_by_their_importance) {

@@ -169,6 +169,7 @@ TEST(Heatmap, a_long_title_widens_the_page) {
 TEST(Heatmap, title_says_what_it_is) {
   AttentionMaps maps = shifted_maps(3, 5);
   maps.layers.push_back(maps.layers[0]);
+  maps.layers[1].layer = 1;
   const HeatmapLayout layout = layout_heatmap(maps, {.layer = 1, .head = 2});
   EXPECT_THAT(layout.title, AllOf(HasSubstr("copy"), HasSubstr("layer 1"), HasSubstr("head 2")));
   EXPECT_THAT(layout.subtitle, AllOf(HasSubstr("step 600"), HasSubstr("sample 0"), HasSubstr("5 queries")));

@@ -38,7 +38,8 @@ AttentionMaps noise(std::int64_t layers, std::int64_t samples, std::int64_t head
 /// Only sizes: what a plan looks at.
 AttentionMaps sizes(std::int64_t layers, std::int64_t samples, std::int64_t heads, std::int64_t length) {
   AttentionMaps maps;
-  for (std::int64_t l = 0; l < layers; ++l) maps.layers.push_back({samples, heads, length, length, {}});
+  for (std::int64_t l = 0; l < layers; ++l)
+    maps.layers.push_back({samples, heads, length, length, {}, Stack::kSelf, l});
   return maps;
 }
 
