@@ -38,16 +38,21 @@ probe::HeadSigns head_signs(const nlohmann::json& line) {
 }
 
 void read_settings(const StoredRun& run, probe::Signs& signs) {
-  const auto& [task, model, train] = run.config;
+  const auto& [task, model, train, hide_token] = run.config;
   const nn::ScoreOptions& attention = model.attention;
-  signs.learned_scores = attention.score == nn::Score::kDot;
+  signs.learned_scores = attention.score <= nn::Score::kLinear;
   signs.has_rule = task.file.empty();
   signs.n_heads = model.n_heads;
   signs.d_model = model.d_model;
   const double root = std::sqrt(static_cast<double>(model.d_model / model.n_heads));
-  if (attention.scale.kind == nn::ScaleKind::kSqrt) signs.scale_ratio = 1.0;
-  if (attention.scale.kind == nn::ScaleKind::kNumber)
-    signs.scale_ratio = std::abs(attention.scale.number) * root;
+  const bool has_no_scale =
+      attention.score == nn::Score::kGaussian || attention.score == nn::Score::kAdditive;
+  if (attention.scale.kind == nn::ScaleKind::kSqrt || has_no_scale) {
+    signs.scale_ratio = 1.0;
+  } else if (attention.scale.kind == nn::ScaleKind::kNumber) {
+    const double own = attention.score == nn::Score::kCosine ? root : 1.0 / root;
+    signs.scale_ratio = std::abs(attention.scale.number) / own;
+  }
   signs.dropout = std::max({model.dropout, attention.attention_dropout, attention.score_dropout});
   signs.lr = train.lr;
   signs.usual_lr = train::default_config(task.name).train.lr;

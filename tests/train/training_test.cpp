@@ -148,7 +148,9 @@ class FixedTask : public tasks::Task {
   std::string token_text(std::int64_t token) const override { return std::to_string(token); }
   std::vector<std::int64_t> parse_tokens(std::string_view) const override { return {0}; }
   tasks::Batch batch(tasks::Split, std::int64_t first, std::int64_t count) const override {
-    tasks::Batch batch{count, 3, {}, {}};
+    tasks::Batch batch;
+    batch.examples = count;
+    batch.length = 3;
     for (std::int64_t row = first; row < first + count; ++row) {
       const std::int64_t counted = counted_[static_cast<std::size_t>(row) % counted_.size()];
       for (std::int64_t t = 0; t < 3; ++t) {
