@@ -160,9 +160,13 @@ std::string example_text(const tasks::Task& task, const tasks::Batch& batch, std
       text += "\n";
     }
   }
-  const Side side = example_side(task, batch, i);
-  const std::vector<std::string> labels = label_texts(task, batch, i);
-  if (side.image.rows > 0) text += picture(side);
+  Side side = example_side(task, batch, i);
+  std::vector<std::string> labels = label_texts(task, batch, i);
+  if (side.image.rows > 0) {
+    text += picture(side);
+    side.shown.resize(static_cast<std::size_t>(side.image.first));
+    labels.resize(side.shown.size());
+  }
   const bool has_table = side.n_features > 0 && side.image.rows == 0;
   return text + (has_table ? table(side, labels) : two_lines(side.shown, labels)) + "\n";
 }

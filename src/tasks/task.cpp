@@ -57,7 +57,7 @@ constexpr Entry kTasks[] = {
      symbols<modular_rule>,
      {.operation = true}},
     {"markov", "the next symbol of a chain whose probabilities are new each time", symbols<markov_rule>},
-    {"regression", "y of a new x on a line through the points before", task_of<RegressionTask>},
+    {"regression", "y of a new x, linear as in the points before it", task_of<RegressionTask>},
     {"dates", "a date as people write it, to ISO", task_of<DatesTask>, {.source = true}},
     {"digits", "the digit in an image of 8x8 pixels", task_of<DigitsTask>},
     {"digits-question",

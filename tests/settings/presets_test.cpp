@@ -49,7 +49,7 @@ TEST(Presets, an_unknown_name_is_refused_with_the_known_ones) {
     preset_text("revers");
     FAIL() << "accepted";
   } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("\"revers\" is unknown, expected one of copy, histogram"));
+    EXPECT_THAT(error.what(), HasSubstr("\"revers\" is unknown, expected one of add, copy"));
   }
 }
 
