@@ -116,6 +116,11 @@ ModelInput ModelInput::to(torch::Device device) const {
   return {moved(target, device), moved(source, device)};
 }
 
+void DecodingCache::restart() {
+  self.clear();
+  tokens_BS = {};
+}
+
 MiniTransformerImpl::MiniTransformerImpl(const ModelOptions& options, const ModelSizes& sizes,
                                          nn::Activations activations)
     : options_(options), sizes_(sizes) {
@@ -256,25 +261,31 @@ torch::Tensor MiniTransformerImpl::decode(const torch::Tensor& tokens_BT, Decodi
   if (options_.family == Family::kEncoder || is_training()) {
     throw ConfigError(kWhere, "decodes a causal model or an encoder-decoder in evaluation mode only");
   }
+  if (sizes_.n_features > 0)
+    throw ConfigError(kWhere, "decodes tokens alone, and this model reads features beside them");
   check({tokens_BT}, {sizes_.n_symbols, sizes_.max_len, 0}, "tokens");
   const std::int64_t first = cache.length();
+  const torch::Tensor& known = cache.memory_BSD.defined() ? cache.memory_BSD : cache.tokens_BS;
+  if (known.defined()) check_shape(kWhere, "tokens", tokens_BT.sizes(), {known.size(0), kAnySize});
+  const torch::Tensor x_BTD = embed({tokens_BT}, false, first, nullptr);
+  const bool reads_source = options_.family == Family::kEncoderDecoder && !cache.memory_BSD.defined();
+  if (reads_source) {
+    check(source, sizes_.source, "source");
+    check_shape(kWhere, "source", source.tokens.sizes(), {tokens_BT.size(0), kAnySize});
+    cache.memory_BSD = encoder_->forward(embed(source, true, 0, nullptr),
+                                         {.mask = self_mask(source, false), .tokens_BS = source.tokens});
+    cache.memory_mask = memory_mask(source);
+  }
+
   const auto n_layers = static_cast<std::size_t>(options_.n_layers);
   cache.self.resize(n_layers);
   cache.tokens_BS = first == 0 ? tokens_BT : torch::cat({cache.tokens_BS, tokens_BT}, 1);
-  const Sequence all{cache.tokens_BS};
-  const attention::Mask mask = self_mask(all, true);
-  const torch::Tensor x_BTD = embed({tokens_BT}, false, first, nullptr);
+  const attention::Mask mask = self_mask({cache.tokens_BS}, true);
   if (options_.family == Family::kCausal) {
     return output(encoder_->forward(
         x_BTD, {.mask = mask, .tokens_BS = cache.tokens_BS, .dropout = nullptr, .cache = &cache.self}));
   }
   cache.cross.resize(n_layers);
-  if (first == 0) {
-    check(source, sizes_.source, "source");
-    cache.memory_BSD = encoder_->forward(embed(source, true, 0, nullptr),
-                                         {.mask = self_mask(source, false), .tokens_BS = source.tokens});
-    cache.memory_mask = memory_mask(source);
-  }
   return output(decoder_->forward(x_BTD, cache.memory_BSD,
                                   {.mask = mask,
                                    .memory_mask = cache.memory_mask,

@@ -44,6 +44,8 @@ struct DecodingCache {
   torch::Tensor memory_BSD;     ///< of an encoder-decoder
   attention::Mask memory_mask;  ///< of the source
   std::int64_t length() const { return tokens_BS.defined() ? tokens_BS.size(1) : 0; }
+  /// Forgets the tokens, and keeps what it knows of the source.
+  void restart();
 };
 
 /// Token embedding (+ a linear map of features) + positions -> dropout -> encoder -> linear: a label's logits
@@ -65,6 +67,8 @@ class MiniTransformerImpl : public torch::nn::Module {
 
   /// Logits of the next tokens, which stand behind those in the cache; for kCausal and kEncoderDecoder, in
   /// evaluation mode. The first call of an encoder-decoder reads `source`.  @returns [B, T, C].
+  /// @throws ConfigError for other families and modes and for models that read features, ShapeError for
+  /// another batch than the cache's. The cache is then as it was.
   torch::Tensor decode(const torch::Tensor& tokens_BT, DecodingCache& cache, const Sequence& source = {});
 
   /// Which keys the queries of a place may see: bool, broadcastable to [B, H, T, S]; never undefined.
