@@ -118,7 +118,7 @@ ModelInput ModelInput::to(torch::Device device) const {
 
 void DecodingCache::restart() {
   self.clear();
-  tokens_BS = {};
+  tokens_BS = torch::Tensor();
 }
 
 MiniTransformerImpl::MiniTransformerImpl(const ModelOptions& options, const ModelSizes& sizes,
