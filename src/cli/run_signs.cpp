@@ -57,6 +57,7 @@ void read_settings(const StoredRun& run, probe::Signs& signs) {
   signs.lr = train.lr;
   signs.usual_lr = train::default_config(task.name).train.lr;
   signs.warmup = train.warmup;
+  signs.entropy_weight = train.entropy_weight;
   if (!signs.has_rule) {
     const auto examples = static_cast<double>(run.step * train.batch * train.accumulate);
     signs.passes = examples / (kTrainOverTest * static_cast<double>(run.task->size(tasks::Split::kTest)));

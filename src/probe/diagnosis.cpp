@@ -26,6 +26,7 @@ class Diagnostician {
     masks();
     if (signs_.learned_scores) scale();
     if (signs_.learned_scores) initialisation();
+    entropy_reward();
     rate();
     steps();
     dropout();
@@ -131,7 +132,24 @@ class Diagnostician {
     return signs_.warmup < enough ? fmt::format(" --warmup {}", enough) : "";
   }
 
+  /// The largest reward for entropy (normalised entropy is 1 at most) over the task's own loss.
+  double reward() const {
+    return signs_.curve.first_loss > 0.0 ? signs_.entropy_weight / signs_.curve.first_loss : 0.0;
+  }
+
+  void entropy_reward() {
+    if (!(reward() > kMuchReward)) return;
+    add({.cause = "entropy weight too high",
+         .sign = "reward for entropy over the first loss",
+         .value = reward(),
+         .threshold = kMuchReward,
+         .remedy = "a smaller reward: beside this one the task hardly counts, and heads stay uniform",
+         .flag = "--entropy-weight 1",
+         .severity = solved() ? Severity::kWarning : Severity::kFault});
+  }
+
   void rate() {
+    if (reward() > kMuchReward) return;
     if (has_fault() && signs_.non_finite_at.empty() && !started_well()) return;
     const TrainingCurve& curve = signs_.curve;
     const std::string slower = lower_rate() + longer_warmup();

@@ -34,7 +34,8 @@ struct Signs {
   double dropout = 0.0;             ///< the largest of the kinds
   double lr = 0.0, usual_lr = 0.0;  ///< peak; what the task's defaults set
   std::int64_t warmup = 0, batch = 0;
-  double passes = kUnknown;  ///< over the training data; NaN: it has no end
+  double entropy_weight = 0.0;  ///< of the reward for entropy in the loss
+  double passes = kUnknown;     ///< over the training data; NaN: it has no end
 
   // How training went.
   TrainingCurve curve = {};
@@ -76,6 +77,8 @@ inline constexpr double kSharpEntropy = 0.1;   ///< (M) entropy before training 
 inline constexpr double kSharpSd = 10.0;       ///< (M) ... score sd above: one-hot from the start
 inline constexpr double kRaisedSd = 5.0;  ///< (D) score sd at step 150 above, after a good start; (M) has 8
 inline constexpr double kHighSd = 50.0;   ///< (M) the same, and heads cannot move any more
+inline constexpr double kMuchReward =
+    10.0;  ///< reward for entropy over the first loss above: nothing else counts
 inline constexpr double kLossRise = 1.3;  ///< (D) highest loss over the first one above: thrown off
 inline constexpr double kUnmoved =
     0.15;  ///< (M) sd and entropy at step 150 within this share of their start ...

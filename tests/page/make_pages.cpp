@@ -7,7 +7,7 @@
 #include "src/report/arrays.hpp"
 #include "src/report/page.hpp"
 
-// Writes the pages that browser_test.py opens, and beside each the weights as NPY: make_pages FOLDER.
+// Writes the pages that the tests here open, and beside each the weights as NPY: make_pages FOLDER.
 
 namespace headtorch::report {
 namespace {

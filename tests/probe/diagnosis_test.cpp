@@ -277,5 +277,18 @@ TEST(Diagnosis, A_remedy_is_a_flag_to_set) {
             "--scale sqrt");
 }
 
+TEST(Diagnose, BlamesAnAbsurdRewardForEntropyAndNotTheRate) {
+  const auto thrown_off = [](double weight) {
+    return with([weight](Signs& s) {
+      s.entropy_weight = weight;
+      s.curve.highest_loss = 1.4 * s.curve.first_loss;
+      s.test_accuracy = 0.1;
+    });
+  };
+  EXPECT_THAT(causes(thrown_off(1000.0)), ::testing::Contains("entropy weight too high"));
+  EXPECT_THAT(causes(thrown_off(1000.0)), ::testing::Not(::testing::Contains("rate too high")));
+  EXPECT_THAT(causes(thrown_off(1.0)), ::testing::Contains("rate too high"));
+}
+
 }  // namespace
 }  // namespace headtorch::probe
