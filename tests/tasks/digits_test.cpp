@@ -123,6 +123,21 @@ TEST(Digits, every_image_of_the_file_is_in_one_split_with_its_label) {
   EXPECT_TRUE(left.empty());
 }
 
+TEST(Digits, every_epoch_has_all_images_in_an_order_of_its_own) {
+  const auto task = make("digits");
+  const std::int64_t n = 1797 - task->size(Split::kValidation) - task->size(Split::kTest);
+  const Batch both = task->batch(Split::kTrain, 0, 2 * n), second = task->batch(Split::kTrain, n, n);
+  std::vector<std::vector<float>> epochs[2];
+  for (std::int64_t i = 0; i < 2 * n; ++i)
+    epochs[i / n].push_back(test::row(both.features, both.length * kPatchPixels, i));
+  for (std::int64_t i = 0; i < n; ++i)
+    EXPECT_EQ(epochs[1][static_cast<std::size_t>(i)],
+              test::row(second.features, second.length * kPatchPixels, i));
+  EXPECT_NE(epochs[0], epochs[1]);
+  for (auto& images : epochs) std::sort(images.begin(), images.end());
+  EXPECT_EQ(epochs[0], epochs[1]);
+}
+
 TEST(Digits, about_7_tenths_train_and_2_test) {
   const auto task = make("digits");
   EXPECT_NEAR(static_cast<double>(task->size(Split::kTest)), 359.4, 85);  // five standard deviations
