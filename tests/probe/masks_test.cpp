@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "src/core/error.hpp"
 #include "src/probe/head_reader.hpp"
@@ -51,15 +53,49 @@ TEST(Window, WeightBeyondItIsRefused) {
 
 TEST(Window, KernelsAreFoundThroughIt) {
   const std::vector<HeadKernel> kernels{gaussian(1, -1.4, 0.6, 0.05), gaussian(1, 2.0, 1.5, 0.1)};
-  for (const bool causal : {false, true}) {
-    if (causal) continue;
-    const auto heads = read(maps_of(kernels, {.tokens = 24, .causal = causal, .window = 5}));
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      EXPECT_GT(heads[i].kernel.explained, 0.999);
-      EXPECT_NEAR(heads[i].kernel.kernel.offset, kernels[i].offset, 0.03);
-      EXPECT_NEAR(heads[i].kernel.kernel.bandwidth, kernels[i].bandwidth, 0.03);
-    }
+  const auto heads = read(maps_of(kernels, {.tokens = 24, .window = 5}));
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    EXPECT_GT(heads[i].kernel.explained, 0.999);
+    EXPECT_NEAR(heads[i].kernel.kernel.offset, kernels[i].offset, 0.03);
+    EXPECT_NEAR(heads[i].kernel.kernel.bandwidth, kernels[i].bandwidth, 0.03);
   }
+}
+
+/// One input with the weights of a case of head_scores.json; hidden positions hold token 7.
+AttentionMaps of_case(const nlohmann::json& one, const std::vector<std::size_t>& hidden) {
+  const auto& attention = one["attention"];
+  AttentionMaps maps;
+  LayerWeights layer{1, 1, attention["shape"][0], attention["shape"][1], attention["data"]};
+  maps.ids.emplace_back(static_cast<std::size_t>(layer.keys), 4);
+  for (const std::size_t at : hidden) maps.ids[0][at] = 7;
+  if (!hidden.empty()) maps.hidden = {7};
+  maps.layers.push_back(std::move(layer));
+  return maps;
+}
+
+void expect_scores(const AttentionMaps& maps, const nlohmann::json& one) {
+  const HeadReport head = read(maps).front();
+  for (const auto& [name, score] : one["scores"].items()) {
+    EXPECT_NEAR(head.score(name).value, score["value"].get<double>(), kFloat) << name;
+    EXPECT_NEAR(head.score(name).chance, score["chance"].get<double>(), kFloat) << name;
+    EXPECT_EQ(head.score(name).rows, score["rows"].get<std::int64_t>()) << name;
+  }
+}
+
+TEST(Masks, ScoresMatchTheReference) {
+  std::ifstream in(std::string(HEADTORCH_SOURCE_DIR) + "/tests/golden/head_scores.json");
+  const nlohmann::json cases = nlohmann::json::parse(in)["masks"];
+  AttentionMaps maps = of_case(cases["window"], {});
+  maps.window = 2;
+  expect_scores(maps, cases["window"]);
+  maps = of_case(cases["causal_window_hidden"], {1, 5});
+  maps.window = 4;
+  maps.causal = true;
+  expect_scores(maps, cases["causal_window_hidden"]);
+  expect_scores(of_case(cases["hidden"], {0, 3}), cases["hidden"]);
+  maps = of_case(cases["cross"], {});
+  maps.layers[0].stack = Stack::kCross;
+  expect_scores(maps, cases["cross"]);
 }
 
 AttentionMaps with_hidden(std::vector<float> values, std::vector<std::int64_t> ids) {
