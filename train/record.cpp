@@ -16,14 +16,18 @@
 namespace headtorch::train {
 namespace {
 
-/// Fills what people see of tokens [samples, length].
+/// Fills what people see of tokens [samples, length]; padding is empty.
 template <typename TextOf>
 void label(SequenceLabels& labels, const std::vector<std::int64_t>& tokens, std::int64_t length,
            const TextOf& text_of) {
   for (auto row = tokens.begin(); row != tokens.end(); row += length) {
+    const std::size_t sample = labels.ids.size();
     labels.ids.emplace_back(row, row + length);
     std::vector<std::string>& texts = labels.tokens.emplace_back();
-    for (const std::int64_t token : labels.ids.back()) texts.push_back(text_of(token));
+    for (std::int64_t i = 0; i < length; ++i) {
+      const bool padding = !labels.lengths.empty() && i >= labels.lengths[sample];
+      texts.push_back(padding ? std::string() : text_of(row[i]));
+    }
   }
 }
 
@@ -87,10 +91,10 @@ AttentionMaps record(models::MiniTransformer model, const tasks::Task& task, con
   label(maps, inputs.tokens, inputs.length, [&](std::int64_t token) { return task.token_text(token); });
   const tasks::Source& source = inputs.source;
   if (source.length > 0) {
-    label(maps.source, source.tokens, source.length,
-          [&](std::int64_t token) { return task.source_token_text(token); });
     if (std::any_of(source.lengths.begin(), source.lengths.end(), [&](auto n) { return n < source.length; }))
       maps.source.lengths = source.lengths;
+    label(maps.source, source.tokens, source.length,
+          [&](std::int64_t token) { return task.source_token_text(token); });
     maps.image = image_of(task.shape().source.image, source.features, inputs.examples);
   } else {
     maps.image = image_of(task.shape().image, inputs.features, inputs.examples);

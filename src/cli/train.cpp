@@ -159,7 +159,7 @@ std::string summary(const train::RunConfig& config, const train::RunResult& resu
   text += fmt::format(
       "\nWritten: {} (report.html to look at it all, pictures in heatmaps/, weights in attention/)\n", run);
   text += fmt::format("Next: {} heads {}\n", command_name(), run);
-  if (config.task.file.empty())
+  if (config.task.file.empty() && config.model.family != models::Family::kEncoderDecoder)
     text += fmt::format("      {} compare {}\n", command_name(), config.task.name);
   return text;
 }

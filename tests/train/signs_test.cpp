@@ -81,7 +81,7 @@ TEST(Leak, G04_one_wrong_entry_is_found_in_every_form_and_place_behind_it) {
   for (const LeakCheck& check : report.checks) {
     const bool behind =
         check.place == "layer 1 heads" || check.place == "layer 1 output" || check.place == "logits";
-    const bool mass = check.form == "mass above the diagonal" && check.place == "layer 1 weights";
+    const bool mass = check.form.starts_with("mass") && check.place == "layer 1 weights";
     EXPECT_EQ(check.largest > 0.0, behind || mass) << check.place << " " << check.mode << " " << check.form;
     if (check.largest > 0.0) {
       EXPECT_EQ(check.query, 4) << check.place << " " << check.form;
