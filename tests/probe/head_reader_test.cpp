@@ -215,6 +215,7 @@ TEST(HeadReader, NeverExplainsLessThanUniformOnTheHalfFitted) {
       options.samples = 3;
       options.seed = seed;
       for (const HeadReport& head : read(random_maps(3, 6.0, options))) {
+        if (head.score("entropy_normalised").rows == 0) continue;  // no row has two keys to choose from
         EXPECT_FALSE(head.kernel.held_out);
         EXPECT_GE(head.kernel.explained, 0.0);
         EXPECT_GE(head.kernel.explained_unweighted, 0.0);
