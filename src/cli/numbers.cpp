@@ -24,6 +24,15 @@ std::int64_t whole_number(std::string_view flag, std::string_view text, std::int
   return number.value;
 }
 
+double real_number(std::string_view flag, std::string_view text) {
+  const auto number = train::parse_real(text);
+  if (number.fault == NumberFault::kUnreadable)
+    throw UsageError(flag, fmt::format("\"{}\" cannot be read, expected a number", text));
+  if (number.fault == NumberFault::kTooLarge || !std::isfinite(number.value))
+    throw ConfigError(flag, fmt::format("{} is not allowed, expected a finite number", text));
+  return number.value;
+}
+
 std::vector<double> positive_numbers(std::string_view flag, std::string_view text) {
   std::vector<double> numbers;
   for (const std::string_view part : train::split_at_commas(text)) {

@@ -104,6 +104,7 @@ ExitCode parse_and_run(int argc, char** argv) {
   add_heads(program, action);
   add_diagnose(program, action);
   add_ablate(program, action);
+  add_generate(program, action);
   add_compare(program, action);
   add_baseline(program, action);
   add_tasks(program, action);

@@ -20,6 +20,7 @@ void add_heatmap(CLI::App& program, Action& action);
 void add_heads(CLI::App& program, Action& action);
 void add_diagnose(CLI::App& program, Action& action);
 void add_ablate(CLI::App& program, Action& action);
+void add_generate(CLI::App& program, Action& action);
 void add_compare(CLI::App& program, Action& action);
 void add_baseline(CLI::App& program, Action& action);
 void add_tasks(CLI::App& program, Action& action);

@@ -39,6 +39,10 @@ std::string Alphabet::text(std::int64_t token) const {
   return visible_character(characters_.at(static_cast<std::size_t>(token)));
 }
 
+std::string Alphabet::typed(std::int64_t token) const {
+  return encode_text(characters_.substr(static_cast<std::size_t>(token), 1));
+}
+
 std::vector<std::int64_t> Alphabet::parse(std::string_view input, std::string_view owner) const {
   const std::u32string characters = decode_text(input, "input");
   if (characters.empty()) throw DataError("input", fmt::format("is empty: expected characters of {}", owner));

@@ -22,6 +22,7 @@ class DatesTask final : public Task {
   std::int64_t size(Split split) const override;
   std::string token_text(std::int64_t token) const override;
   std::vector<std::int64_t> parse_tokens(std::string_view input) const override;
+  Spelling spelling() const override { return Spelling::kCharacters; }
   std::string source_token_text(std::int64_t token) const override { return characters_.text(token); }
   std::vector<std::int64_t> parse_source(std::string_view input) const override;
   std::int64_t n_free_running() const override { return size(Split::kTest); }

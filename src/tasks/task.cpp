@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "src/core/error.hpp"
@@ -107,6 +108,24 @@ TaskDescription describe(const Entry& entry) {
 
 std::string Task::label_text(std::int64_t label) const {
   return shape().n_classes <= shape().n_symbols ? token_text(label) : std::to_string(label);
+}
+
+std::vector<std::int64_t> Task::first_prompt() const {
+  const Batch example = batch(Split::kValidation, 0, 1);
+  const auto answers = std::find_if(example.labels.begin(), example.labels.end(),
+                                    [](std::int64_t label) { return label != kNotCounted; });
+  const auto length = std::min(answers - example.labels.begin() + 1, std::ssize(example.tokens));
+  return {example.tokens.begin(), example.tokens.begin() + length};
+}
+
+std::string typed(const Task& task, std::span<const std::int64_t> tokens) {
+  const std::string_view between = task.spelling() == Spelling::kWords ? " " : "";
+  std::string text;
+  for (const std::int64_t token : tokens) {
+    if (!text.empty()) text += between;
+    text += task.typed_text(token);
+  }
+  return text;
 }
 
 std::string Task::source_token_text(std::int64_t) const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ enum class Reading { kWholeSequence, kLeftToRight, kSourceToTarget };
 
 /// What is predicted at a counted position: one of n_classes labels, or a number.
 enum class Measure { kClasses, kReal };
+
+/// How tokens stand beside each other when a person types them: with spaces between them, or without.
+enum class Spelling { kWords, kCharacters };
 
 enum class Split { kTrain, kValidation, kTest };
 
@@ -102,6 +106,13 @@ class Task {
   virtual std::vector<std::int64_t> parse_tokens(std::string_view input) const = 0;
   /// A label as a person reads it: a token's text where labels are tokens, else its number.
   virtual std::string label_text(std::int64_t label) const;
+  /// Of tokens, as parse_tokens reads them.
+  virtual Spelling spelling() const { return Spelling::kWords; }
+  /// A token as it is typed. Valid UTF-8.
+  virtual std::string typed_text(std::int64_t token) const { return token_text(token); }
+  /// What may be continued when nobody says what: the first validation example, up to where its answer
+  /// starts.
+  virtual std::vector<std::int64_t> first_prompt() const;
   /// Text and reader for the source's vocabulary.  @throws DataError for tasks without a source.
   virtual std::string source_token_text(std::int64_t token) const;
   virtual std::vector<std::int64_t> parse_source(std::string_view input) const;
@@ -113,6 +124,9 @@ class Task {
   /// Test examples on which free-running accuracy is measured (0: not a measure for this task).
   virtual std::int64_t n_free_running() const { return 0; }
 };
+
+/// Tokens as they are typed.
+std::string typed(const Task& task, std::span<const std::int64_t> tokens);
 
 /// One line of `headtorch tasks`.
 struct TaskDescription {

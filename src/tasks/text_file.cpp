@@ -50,6 +50,12 @@ std::u32string decode_text(std::string_view bytes, std::string_view where) {
   return text;
 }
 
+std::string encode_text(std::u32string_view text) {
+  std::string bytes;
+  utf8::unchecked::utf32to8(text.begin(), text.end(), std::back_inserter(bytes));
+  return bytes;
+}
+
 std::string visible_character(char32_t character) {
   switch (character) {
     case U' ':
@@ -63,9 +69,7 @@ std::string visible_character(char32_t character) {
   }
   const auto hides = [&](const Range& range) { return character >= range.first && character <= range.last; };
   if (std::any_of(std::begin(kInvisible), std::end(kInvisible), hides)) return code_point_name(character);
-  std::string text;
-  utf8::append(character, std::back_inserter(text));
-  return text;
+  return encode_text({&character, 1});
 }
 
 std::string code_point_name(char32_t character) {

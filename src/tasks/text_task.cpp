@@ -89,6 +89,10 @@ std::vector<std::int64_t> TextTask::parse_tokens(std::string_view input) const {
   return symbols_.parse(input, "the text");
 }
 
+std::vector<std::int64_t> TextTask::first_prompt() const {
+  return {symbols_.has(U'\n') ? symbols_.token(U'\n') : text_.front()};
+}
+
 std::string TextTask::overlap_note() const {
   return fmt::format(
       "The last tenth of the text, {} characters, is both validation and test; no training window reaches "

@@ -23,6 +23,10 @@ class TextTask final : public Task {
   std::int64_t size(Split split) const override;
   std::string token_text(std::int64_t token) const override;
   std::vector<std::int64_t> parse_tokens(std::string_view input) const override;
+  Spelling spelling() const override { return Spelling::kCharacters; }
+  std::string typed_text(std::int64_t token) const override { return symbols_.typed(token); }
+  /// The line break, or the first character of a text without one.
+  std::vector<std::int64_t> first_prompt() const override;
   std::string overlap_note() const override;
 
  private:

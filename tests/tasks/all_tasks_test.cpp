@@ -180,6 +180,21 @@ TEST_P(EachTask, reads_the_texts_of_its_tokens) {
   EXPECT_TRUE(headtorch::test::fails([&] { task->parse_source(""); }, ExitCode::kBadData));
 }
 
+TEST_P(EachTask, the_first_prompt_ends_where_the_answer_starts) {
+  const auto task = make(GetParam());
+  const Row prompt = task->first_prompt();
+  const Batch batch = task->batch(Split::kValidation, 0, 1);
+  const Row tokens = test::tokens_of(batch, 0), labels = test::labels_of(batch, 0);
+  ASSERT_GE(prompt.size(), 1U);
+  ASSERT_LE(prompt.size(), tokens.size());
+  EXPECT_TRUE(std::equal(prompt.begin(), prompt.end(), tokens.begin()));
+  const auto last = labels.begin() + std::ssize(prompt) - 1;
+  EXPECT_EQ(std::count(labels.begin(), last, kNotCounted), last - labels.begin());
+  EXPECT_NE(*last, kNotCounted);
+  if (task->shape().n_features > 0 || task->shape().source.seq_len > 0) return;
+  EXPECT_EQ(task->parse_tokens(typed(*task, prompt)), prompt);
+}
+
 TEST_P(EachTask, refuses_options_that_would_have_no_effect) {
   const std::string& name = GetParam();
   const auto refused = [&](TaskOptions options, const std::string& what) {

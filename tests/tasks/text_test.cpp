@@ -65,6 +65,25 @@ TEST(Text, G34_byte_order_mark_and_line_ends_change_nothing) {
   }
 }
 
+TEST(Text, tokens_are_typed_as_they_were_read) {
+  const test::TempFolder folder;
+  const std::string odd = "a\u0301 \t\u00a0\u200f<&\r\x1b\n" + kLine;
+  const auto task = open_text(folder.file("t", repeated(odd, 20)));
+  EXPECT_EQ(typed(*task, task->parse_tokens(odd)), odd);
+}
+
+TEST(Text, G33_the_first_prompt_is_a_character_that_occurs) {
+  const test::TempFolder folder;
+  const auto prompt_of = [&](const std::string& text) {
+    const auto task = open_text(folder.file("t", text));
+    return typed(*task, task->first_prompt());
+  };
+  EXPECT_EQ(prompt_of(repeated("31415\n926\n", 20)), "\n");
+  EXPECT_EQ(prompt_of(repeated(" \ttwo", 50)), " ");
+  EXPECT_EQ(prompt_of(repeated("\U0001F600b", 90)), "\U0001F600");
+  EXPECT_EQ(prompt_of(std::string(200, 'a')), "a");
+}
+
 TEST(Text, a_carriage_return_alone_is_a_character) { EXPECT_EQ(decode_text("a\rb\r\r\n", "t"), U"a\rb\r\n"); }
 
 TEST(Text, a_byte_order_mark_inside_is_a_character) { EXPECT_EQ(decode_text("a\ufeff", "t"), U"a\ufeff"); }
