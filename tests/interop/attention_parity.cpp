@@ -44,7 +44,8 @@ struct Case {
 
 Case read_case(store::TensorFile& file, const std::string& name, const std::string& text) {
   std::string visibility;
-  Case c{.name = name};
+  Case c;
+  c.name = name;
   std::istringstream(text) >> c.scale >> visibility;
   const auto tensor = [&](const char* part) { return to_torch(file.tensors.at(name + "/" + part)); };
   c.q = tensor("q").requires_grad_();
