@@ -92,7 +92,9 @@ std::vector<GeneratedText> generate_text(const RunConfig& config, const tasks::T
   if (request.on_text) {
     generation.on_token = [&](std::int64_t sample, std::int64_t token) {
       const auto at = static_cast<std::size_t>(sample);
-      request.on_text(sample, (spaced && said[at] ? " " : "") + task.typed_text(token));
+      std::string text = task.typed_text(token);
+      if (spaced && said[at]) text.insert(text.begin(), ' ');
+      request.on_text(sample, text);
       said[at] = true;
     };
   }
