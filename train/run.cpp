@@ -127,6 +127,8 @@ class Run {
         break;
       }
     }
+    result.estimated_bytes = estimated_bytes(config_, task_.shape());
+    result.peak_bytes = peak_bytes();
     finish(result, clipped);
     return result;
   }

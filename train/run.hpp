@@ -83,7 +83,8 @@ struct RunResult {
   std::int64_t threads = 0;
   std::string device;          ///< "cpu" or "cuda"
   std::string attention_path;  ///< how training attends: "explicit", "fused", "linear" or "blocked"
-  std::string stop_reason;     ///< why training ended before its last step; empty: it did not
+  double estimated_bytes = 0.0, peak_bytes = 0.0;  ///< of memory: before the run, and the process's most
+  std::string stop_reason;  ///< why training ended before its last step; empty: it did not
   std::int64_t non_finite_steps = 0;
   double clipped_share = 0.0;
   double initial_score_sd =

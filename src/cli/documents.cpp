@@ -12,6 +12,8 @@ using nlohmann::ordered_json;
 
 namespace {
 
+constexpr double kMebibyte = 1024.0 * 1024.0;
+
 const char* kind_name(probe::RowKind kind) {
   switch (kind) {
     case probe::RowKind::kNoMixing:
@@ -179,6 +181,8 @@ ordered_json run_document(const std::string& run, const train::RunConfig& config
       {"ending", ending_name(result.ending)},
       {"seed", config.train.seed},
       {"attention_path", result.attention_path},
+      {"estimated_mib", json_number(result.estimated_bytes / kMebibyte)},
+      {"peak_rss_mib", json_number(result.peak_bytes / kMebibyte)},
       {"clipped_share", json_number(result.clipped_share)},
       {"non_finite_steps", result.non_finite_steps},
       {"initial_score_sd", json_number(result.initial_score_sd)},
