@@ -156,7 +156,7 @@ std::vector<Candidate> learned_candidates(const RunConfig& config) {
   for (const std::int64_t n_heads : from_one(config.model.n_heads)) {
     for (const std::int64_t n_layers : from_one(config.model.n_layers)) {
       const nn::Score asked = config.model.attention.score;
-      const nn::Score score = asked <= nn::Score::kLinear ? asked : nn::Score::kDot;
+      const nn::Score score = nn::is_learned(asked) ? asked : nn::Score::kDot;
       Candidate made =
           candidate(config, {.score = score, .kind = RowKind::kLearned}, learned_name(n_heads, n_layers));
       made.row.n_heads = made.model.n_heads = n_heads;

@@ -54,7 +54,7 @@ bool is_written_out(const models::ModelOptions& model, const Attention& of, doub
 
 double parameters(const models::ModelOptions& model, const tasks::TaskShape& shape) {
   const double d = number(model.d_model), ff = number(model.d_ff), layers = number(model.n_layers);
-  const double attention = (model.attention.score <= nn::Score::kLinear ? 4.0 : 2.0) * d * d;
+  const double attention = (nn::is_learned(model.attention.score) ? 4.0 : 2.0) * d * d;
   const double feed_forward = (model.activation == nn::Activation::kSwiglu ? 3.0 : 2.0) * d * ff;
   const bool pair = model.family == models::Family::kEncoderDecoder;
   const double stacks = pair ? 3.0 * attention + 2.0 * feed_forward : attention + feed_forward;

@@ -40,7 +40,7 @@ probe::HeadSigns head_signs(const nlohmann::json& line) {
 void read_settings(const StoredRun& run, probe::Signs& signs) {
   const auto& [task, model, train, hide_token] = run.config;
   const nn::ScoreOptions& attention = model.attention;
-  signs.learned_scores = attention.score <= nn::Score::kLinear;
+  signs.learned_scores = nn::is_learned(attention.score);
   signs.has_rule = task.file.empty();
   signs.n_heads = model.n_heads;
   signs.d_model = model.d_model;

@@ -111,7 +111,7 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
   if (call.cache != nullptr && call.cache->v_BHSE.defined()) {
     projected = {{}, call.cache->k, call.cache->v_BHSE};
     if (has_projections()) projected.q = heads_of(x_BTD, 0);
-    if (score_->compares() == Compares::kInput) projected.q = x_BTD.unsqueeze(1);
+    if (compares(options_.attention.score) == Compares::kInput) projected.q = x_BTD.unsqueeze(1);
     if (q_norm_) projected.q = q_norm_->forward(projected.q);
   } else {
     projected = project(x_BTD, memory_BSD);
@@ -271,7 +271,7 @@ torch::Tensor MultiHeadAttentionImpl::heads_of(const torch::Tensor& input_BTD, s
 MultiHeadAttentionImpl::Projected MultiHeadAttentionImpl::project(const torch::Tensor& x_BTD,
                                                                   const torch::Tensor& memory_BSD) const {
   Projected projected;
-  switch (score_->compares()) {
+  switch (compares(options_.attention.score)) {
     case Compares::kNothing:
       projected.v_BHSE = heads_of(memory_BSD, 0);
       break;

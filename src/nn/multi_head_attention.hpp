@@ -98,7 +98,7 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
   /// How a call that keeps no weights and edits nothing attends in this mode.
   Path path(const attention::Mask& mask, std::int64_t batch, std::int64_t queries, std::int64_t keys) const;
 
-  bool has_projections() const { return score_->compares() == Compares::kProjections; }
+  bool has_projections() const { return is_learned(options_.attention.score); }
 
  private:
   struct Projected {

@@ -9,18 +9,35 @@
 
 namespace headtorch::nn {
 
-/// What decides where a head looks: learned queries and keys (kDot to kLinear), inputs as they are (kRawDot,
+/// What decides where a head looks: learned queries and keys, inputs as they are (kRawDot,
 /// kUntrainedGaussian), or a kernel that nothing trains.
 enum class Score {
-#define HEADTORCH_SCORE(id, name, make) id,
+#define HEADTORCH_SCORE(id, name, compares, make) id,
 #include "src/nn/scores.def"
 #undef HEADTORCH_SCORE
 };
 inline constexpr std::string_view kScoreNames[] = {
-#define HEADTORCH_SCORE(id, name, make) name,
+#define HEADTORCH_SCORE(id, name, compares, make) name,
 #include "src/nn/scores.def"
 #undef HEADTORCH_SCORE
 };
+
+/// Where a score's queries and keys come from.
+enum class Compares {
+  kProjections,  ///< learned projections of the layer's input, [B, H, *, E]
+  kInput,        ///< the layer's input itself, [B, 1, *, D]
+  kNothing,      ///< neither exists
+};
+constexpr Compares compares(Score score) {
+  constexpr Compares kOfScore[] = {
+#define HEADTORCH_SCORE(id, name, compares, make) Compares::compares,
+#include "src/nn/scores.def"
+#undef HEADTORCH_SCORE
+  };
+  return kOfScore[static_cast<std::size_t>(score)];
+}
+/// Whether it has queries and keys that are learned.
+constexpr bool is_learned(Score score) { return compares(score) == Compares::kProjections; }
 
 /// How a token knows where it stands.
 enum class Position {

@@ -11,7 +11,7 @@ std::shared_ptr<ScoreFunction> make_score(const ScoreOptions& options, const Sco
     attention::per_head("nn.score", "a kernel list", *list, sizes.n_heads, torch::kDouble);
   }
   constexpr std::shared_ptr<ScoreFunction> (*kMakers[])(const ScoreOptions&, const ScoreSizes&) = {
-#define HEADTORCH_SCORE(id, name, make) make,
+#define HEADTORCH_SCORE(id, name, compares, make) make,
 #include "src/nn/scores.def"
 #undef HEADTORCH_SCORE
   };

@@ -14,16 +14,9 @@
 
 namespace headtorch::nn {
 
-/// Where a score's queries and keys come from.
-enum class Compares {
-  kProjections,  ///< learned projections of the layer's input, [B, H, *, E]
-  kInput,        ///< the layer's input itself, [B, 1, *, D]
-  kNothing,      ///< neither exists
-};
-
 /// What a score is computed from: a piece of the attention matrix.
 struct ScoreInput {
-  torch::Tensor q, k;       ///< as Compares says, of the piece's queries and keys
+  torch::Tensor q, k;       ///< as compares(Score) says, of the piece's queries and keys
   torch::Tensor tokens_BS;  ///< int64, of all keys of the sequence; may be undefined
   attention::Piece piece = {};
   torch::TensorOptions options = {};  ///< of what is returned
@@ -33,7 +26,6 @@ struct ScoreInput {
 /// and a row of scores.def.
 class ScoreFunction : public torch::nn::Module {
  public:
-  virtual Compares compares() const = 0;
   /// @returns broadcastable to [B, H, T, S].
   virtual torch::Tensor forward(const ScoreInput& input) = 0;
   /// Keys that it looks at, besides the mask; undefined: all. @returns bool, broadcastable to [B, H, T, S].
@@ -56,7 +48,7 @@ struct ScoreSizes {
 /// @throws ConfigError for a kernel list that is not of one value or one a head.
 std::shared_ptr<ScoreFunction> make_score(const ScoreOptions& options, const ScoreSizes& sizes);
 
-#define HEADTORCH_SCORE(id, name, make) \
+#define HEADTORCH_SCORE(id, name, compares, make) \
   std::shared_ptr<ScoreFunction> make(const ScoreOptions& options, const ScoreSizes& sizes);
 #include "src/nn/scores.def"
 #undef HEADTORCH_SCORE

@@ -15,7 +15,6 @@ class AdditiveScore final : public ScoreFunction {
     initialise(weight_.data(), Init::kXavier);
   }
 
-  Compares compares() const override { return Compares::kProjections; }
   torch::Tensor forward(const ScoreInput& input) override {
     return attention::additive_scores(input.q, input.k, weight_);
   }

@@ -16,7 +16,6 @@ class CosineScore final : public ScoreFunction {
   CosineScore(const ScoreOptions& options, const ScoreSizes& sizes)
       : scale_(*this, options.scale, std::sqrt(static_cast<double>(sizes.head_width)), sizes.n_heads) {}
 
-  Compares compares() const override { return Compares::kProjections; }
   torch::Tensor forward(const ScoreInput& input) override {
     return attention::cosine_scores(input.q, input.k, scale_.per_head(input.options));
   }

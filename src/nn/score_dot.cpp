@@ -15,7 +15,6 @@ class DotScore final : public ScoreFunction {
   DotScore(const ScoreOptions& options, const ScoreSizes& sizes)
       : scale_(*this, options.scale, 1.0 / std::sqrt(static_cast<double>(sizes.head_width)), sizes.n_heads) {}
 
-  Compares compares() const override { return Compares::kProjections; }
   torch::Tensor forward(const ScoreInput& input) override {
     if (const auto number = scale_.number()) return attention::scaled_dot_scores(input.q, input.k, *number);
     return attention::scaled_dot_scores(input.q, input.k, scale_.per_head(input.options));
@@ -32,7 +31,6 @@ class RawDotScore final : public ScoreFunction {
   explicit RawDotScore(const ScoreSizes& sizes)
       : scale_(1.0 / std::sqrt(static_cast<double>(sizes.d_model))) {}
 
-  Compares compares() const override { return Compares::kInput; }
   torch::Tensor forward(const ScoreInput& input) override {
     return attention::scaled_dot_scores(input.q, input.k, scale_);
   }

@@ -16,7 +16,6 @@ torch::Tensor zeros(const ScoreInput& input) {
 /// Every visible key alike.
 class UniformScore : public ScoreFunction {
  public:
-  Compares compares() const override { return Compares::kNothing; }
   torch::Tensor forward(const ScoreInput& input) override { return zeros(input); }
 };
 
@@ -48,7 +47,6 @@ class PositionalScore final : public ScoreFunction {
       : kernel_{shape, options.bandwidth, options.kernel_slope, options.kernel_offset},
         n_heads_(sizes.n_heads) {}
 
-  Compares compares() const override { return Compares::kNothing; }
   torch::Tensor forward(const ScoreInput& input) override {
     return attention::positional_log_kernel(kernel_, n_heads_, input.piece,
                                             input.options.requires_grad(false))

@@ -19,7 +19,6 @@ class GaussianScore final : public ScoreFunction {
     log_bandwidth_ = register_parameter("log_bandwidth", torch::full({sizes.n_heads}, start));
   }
 
-  Compares compares() const override { return Compares::kProjections; }
   torch::Tensor forward(const ScoreInput& input) override {
     return attention::gaussian_scores(input.q, input.k, log_bandwidth_.exp());
   }
@@ -35,7 +34,6 @@ class UntrainedGaussianScore final : public ScoreFunction {
   UntrainedGaussianScore(const ScoreOptions& options, const ScoreSizes& sizes)
       : bandwidth_(options.bandwidth), n_heads_(sizes.n_heads) {}
 
-  Compares compares() const override { return Compares::kInput; }
   torch::Tensor forward(const ScoreInput& input) override {
     const torch::Tensor h_H11 = attention::per_head("nn.score", "bandwidth", bandwidth_, n_heads_,
                                                     input.options.requires_grad(false));

@@ -17,7 +17,6 @@ class LinearScore final : public ScoreFunction {
   LinearScore(const ScoreOptions& options, const ScoreSizes& sizes)
       : scale_(*this, options.scale, 1.0 / std::sqrt(static_cast<double>(sizes.head_width)), sizes.n_heads) {}
 
-  Compares compares() const override { return Compares::kProjections; }
   torch::Tensor forward(const ScoreInput& input) override {
     return attention::linear_scores(input.q, input.k, scale_.per_head(input.options));
   }

@@ -107,7 +107,7 @@ void check_attention(const models::ModelOptions& model) {
                                   position));
   }
   const bool inside = is_bias || model.position == nn::Position::kRope;
-  if (inside && model.attention.score > nn::Score::kLinear) {
+  if (inside && !nn::is_learned(model.attention.score)) {
     throw ConfigError("model",
                       fmt::format("position = {} acts on learned queries and keys and score = {} has none: "
                                   "expected none, sinusoidal or learned",
@@ -229,7 +229,7 @@ void check(const RunConfig& config) {
 
 std::vector<std::string> advice(const RunConfig& config) {
   const std::int64_t features = config.model.d_model / config.model.n_heads;
-  const bool learned = config.model.attention.score <= nn::Score::kLinear;
+  const bool learned = nn::is_learned(config.model.attention.score);
   if (!learned || (features >= kFewestFeatures && features <= kMostFeatures)) return {};
   const std::string numbers =
       fmt::format("{} features a head ({} / {})", features, config.model.d_model, config.model.n_heads);
