@@ -22,7 +22,7 @@ install(
   DIRECTORY src models train
   DESTINATION "${header_dir}"
   FILES_MATCHING
-  PATTERN "*.hpp"
+  PATTERN "*.hpp" PATTERN "*.def"
   PATTERN "src/cli" EXCLUDE
   PATTERN "presets" EXCLUDE)
 install(FILES "${PROJECT_BINARY_DIR}/generated/headtorch_version.hpp" DESTINATION "${header_dir}")
