@@ -9,7 +9,10 @@
 #include <torch/torch.h>
 
 #include <cstdio>
+#include <map>
+#include <memory>
 #include <sstream>
+#include <string>
 
 #include "src/core/error.hpp"
 #include "src/core/file.hpp"
@@ -83,12 +86,12 @@ void run_case(const std::string& name, const Case& c, store::TensorFile& found) 
   } else if (c.kind == "encoder") {
     nn::Encoder encoder(c.options);
     load(*encoder, c);
-    y = encoder->forward(c.x, {.mask = c.mask});
+    y = encoder->forward(c.x, {.mask = c.mask, .tokens_BS = {}});
     module = encoder.ptr();
   } else {
     nn::Decoder decoder(c.options);
     load(*decoder, c);
-    y = decoder->forward(c.x, c.memory, {.mask = c.mask, .memory_mask = c.memory_mask});
+    y = decoder->forward(c.x, c.memory, {.mask = c.mask, .memory_mask = c.memory_mask, .tokens_BS = {}});
     module = decoder.ptr();
   }
   y.backward(c.grad_y);

@@ -66,7 +66,7 @@ TEST(EncoderDecoder, G04_no_target_sees_a_later_one) {
       model->train(training);
       const auto logits = [&](const ModelInput& input) {
         nn::DropoutStream stream(2, 1);
-        return model->forward(input, {.dropout = &stream});
+        return model->forward(input, nn::Context{{}, {}, &stream});
       };
       const Tensor a = logits(some_input()), b = logits(other);
       EXPECT_TRUE(identical(b.narrow(1, 0, 4), a.narrow(1, 0, 4))) << one.name;

@@ -73,9 +73,10 @@ TEST(Decoder, sees_no_later_target_and_no_padding_of_its_source) {
           identical(decoder->forward(later, memory(), context()).narrow(1, 0, 2), plain.narrow(1, 0, 2)))
           << one.name();
       EXPECT_TRUE(identical(decoder->forward(target(), padded, context()), plain)) << one.name();
+      DecoderContext unpadded;
+      unpadded.mask.visibility = Visibility::kCausal;
       const Tensor shorter =
-          decoder->forward(target().narrow(0, 1, 1), memory().narrow(0, 1, 1).narrow(1, 0, 3),
-                           {.mask = {Visibility::kCausal, {}}});
+          decoder->forward(target().narrow(0, 1, 1), memory().narrow(0, 1, 1).narrow(1, 0, 3), unpadded);
       EXPECT_TRUE(close(shorter, plain.narrow(0, 1, 1))) << one.name();
       EXPECT_FALSE(close(decoder->forward(target(), memory(9), context()), plain, 1e-6)) << "reads no source";
     }
