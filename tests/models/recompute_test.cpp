@@ -25,7 +25,7 @@ Run train_once(const ModelOptions& options, nn::Activations activations, bool ow
   torch::manual_seed(8);
   nn::DropoutStream stream(4, 1);
   Run run;
-  run.logits = model->forward(input, {.dropout = own_stream ? &stream : nullptr});
+  run.logits = model->forward(input, nn::Context{{}, {}, own_stream ? &stream : nullptr});
   run.next = torch::rand({4});  // what follows draws as it would have
   run.logits.square().sum().backward();
   for (const Tensor& parameter : model->parameters()) run.gradients.push_back(parameter.grad());
@@ -78,8 +78,8 @@ TEST(Recompute, dropout_was_on) {
   MiniTransformer model(options, small_sizes(options.family), nn::Activations::kRecomputed);
   const ModelInput input{Sequence{some_tokens(2, 6)}, some_source(options.family)};
   nn::DropoutStream first(4, 1), second(4, 2);
-  EXPECT_FALSE(
-      torch::equal(model->forward(input, {.dropout = &first}), model->forward(input, {.dropout = &second})));
+  EXPECT_FALSE(torch::equal(model->forward(input, nn::Context{{}, {}, &first}),
+                            model->forward(input, nn::Context{{}, {}, &second})));
 }
 
 }  // namespace

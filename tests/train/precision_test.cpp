@@ -1,5 +1,6 @@
 #include "train/precision.hpp"
 
+#include <ATen/autocast_mode.h>
 #include <gmock/gmock.h>
 #include <torch/torch.h>
 
@@ -124,15 +125,20 @@ TEST(Autocast, lowers_products_alone_and_leaves_nothing_behind) {
   }
 }
 
-TEST(Autocast, of_float32_changes_nothing) {
-  const Untrained made = untrained(small_config("copy", models::Family::kEncoder));
-  const Pass plain = pass(made, Precision::kFloat32);
-  EXPECT_EQ(plain.logits.scalar_type(), torch::kFloat);
+TEST(Autocast, nests_and_ends) {
+  const auto is_on = [] { return at::autocast::is_autocast_enabled(at::kCPU); };
   {
-    const Autocast outer(Precision::kBfloat16, torch::kCPU);
-    const Autocast inner(Precision::kBfloat16, torch::kCPU);
+    const Autocast none(Precision::kFloat32, torch::kCPU);
+    EXPECT_FALSE(is_on());
+    const Autocast lower(Precision::kBfloat16, torch::kCPU);
+    EXPECT_TRUE(is_on());
+    {
+      const Autocast nothing_more(Precision::kFloat32, torch::kCPU);
+      EXPECT_TRUE(is_on());
+    }
+    EXPECT_TRUE(is_on());
   }
-  EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+  EXPECT_FALSE(is_on());
 }
 
 // A17: "loss curves within noise of float32". Noise is what another seed does.

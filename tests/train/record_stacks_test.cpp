@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "tests/train/untrained.hpp"
 #include "train/batch.hpp"
 
