@@ -25,9 +25,12 @@ constexpr std::int64_t kMostWritten = std::int64_t{1} << 24;  // weights of a ca
 constexpr std::int64_t kWeightsAtOnce = std::int64_t{1} << 21;
 constexpr std::int64_t kFewestWindowed = 512;  // keys from which skipping those outside a window pays
 
+/// A block of R rows under a window w sees R + 2 w keys: with many more rows than 2 w it would see mostly
+/// what is hidden. Fewer than 64 are not worth a block.
 std::int64_t rows_at_once(const attention::Mask& mask, std::int64_t rows, std::int64_t keys) {
-  if (mask.window != attention::kNoWindow) keys = std::min(keys, 4 * mask.window + 2);
-  return std::max<std::int64_t>(kWeightsAtOnce / std::max<std::int64_t>(rows * keys, 1), 16);
+  const std::int64_t around = 2 * std::min(mask.window, keys) + 1;
+  const std::int64_t most = std::max<std::int64_t>(around, 64), seen = std::min(keys, most + around);
+  return std::clamp<std::int64_t>(kWeightsAtOnce / std::max<std::int64_t>(rows * seen, 1), 16, most);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include "src/attention/relative.hpp"
+#include "src/core/error.hpp"
 #include "src/nn/relative_position.hpp"
 
 namespace headtorch::nn {
@@ -16,7 +18,12 @@ class RopePosition final : public RelativePosition {
 
 }  // namespace
 
-std::shared_ptr<RelativePosition> make_rope_position(const PositionSizes&) {
+std::shared_ptr<RelativePosition> make_rope_position(const PositionSizes& sizes) {
+  if (sizes.head_width < 2) {
+    throw ConfigError(
+        "nn.position",
+        fmt::format("rope turns pairs of features and a head has {}, expected at least 2", sizes.head_width));
+  }
   return std::make_shared<RopePosition>();
 }
 

@@ -27,7 +27,8 @@ struct PositionSizes {
   std::int64_t n_heads = 0, head_width = 0;
 };
 
-/// Null for positions that are added to the embedding, and for none.
+/// Null for positions that are added to the embedding, and for none.  @throws ConfigError for rope on heads
+/// of one feature.
 std::shared_ptr<RelativePosition> make_relative_position(Position position, const PositionSizes& sizes);
 
 #define HEADTORCH_POSITION(id, name, make) std::shared_ptr<RelativePosition> make(const PositionSizes& sizes);

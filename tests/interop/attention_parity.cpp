@@ -14,26 +14,14 @@
 #include "src/core/error.hpp"
 #include "src/core/file.hpp"
 #include "src/store/safetensors.hpp"
+#include "tests/interop/stored_tensors.hpp"
 
 namespace {
 
 using namespace headtorch;
+using interop::to_stored;
+using interop::to_torch;
 using torch::Tensor;
-
-torch::Dtype dtype_of(store::DType dtype) {
-  if (dtype == store::DType::kBool) return torch::kBool;
-  return dtype == store::DType::kF32 ? torch::kFloat32 : torch::kFloat64;
-}
-
-Tensor to_torch(store::StoredTensor& stored) {
-  return torch::from_blob(stored.bytes.data(), stored.shape, dtype_of(stored.dtype)).clone();
-}
-
-store::StoredTensor to_stored(const Tensor& tensor) {
-  const Tensor plain = tensor.detach().contiguous();
-  const auto dtype = plain.dtype() == torch::kFloat32 ? store::DType::kF32 : store::DType::kF64;
-  return {dtype, plain.sizes().vec(), {static_cast<const char*>(plain.const_data_ptr()), plain.nbytes()}};
-}
 
 struct Case {
   std::string name;

@@ -1,61 +1,13 @@
 """Python's F.scaled_dot_product_attention against ours, on the same torch: outputs and gradients.
 
-Run by ctest with the program attention_parity as argument. Needs a Python with a whole torch, of the version that
-headtorch builds on: HEADTORCH_PEER_PYTHON names one, else that of bench/run (third_party/.peer-python) is taken; skips
-(exit code 77) where there is none.
+Run by ctest with the program attention_parity as argument; needs what torch_peer.py says.
 """
 
-import json
-import os
-import pathlib
-import struct
-import subprocess
-import sys
-import tempfile
 import unittest
 
-PEER_TORCH = "2.11.0"
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import torch_peer
 
-try:
-    import torch
-except ImportError:
-    torch = None
-
-
-def skip(why):
-    print(f"skipped: {why}; HEADTORCH_PEER_PYTHON=/path/to/python names one with torch {PEER_TORCH}")
-    sys.exit(77)
-
-
-def start_again_with_torch():
-    """In the Python that has one; its exit code is ours."""
-    python = os.environ.get("HEADTORCH_PEER_PYTHON", str(ROOT / "third_party/.peer-python/bin/python"))
-    if os.environ.get("HEADTORCH_PEER_STARTED") or not pathlib.Path(python).exists():
-        skip(f"no torch in {sys.executable} and no {python}")
-    environment = {**os.environ, "HEADTORCH_PEER_STARTED": "1"}
-    sys.exit(subprocess.run([python, *sys.argv], env=environment, check=False).returncode)
-
-
-def write_safetensors(path, tensors, metadata):
-    names = {torch.float64: "F64", torch.float32: "F32", torch.bool: "BOOL"}
-    header, data = {"__metadata__": metadata}, b""
-    for name, tensor in tensors.items():
-        raw = bytes(tensor.detach().contiguous().view(torch.uint8).flatten().tolist())
-        header[name] = {"dtype": names[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
-def read_safetensors(path):
-    dtypes = {"F64": torch.float64, "F32": torch.float32}
-    raw = path.read_bytes()
-    start = 8 + struct.unpack("<Q", raw[:8])[0]
-    header = json.loads(raw[8:start])
-    header.pop("__metadata__", None)
-    return {name: torch.frombuffer(bytearray(raw[start + t["data_offsets"][0]:start + t["data_offsets"][1]]),
-                                   dtype=dtypes[t["dtype"]]).view(t["shape"]) for name, t in header.items()}
+torch = torch_peer.torch
 
 
 def cases():
@@ -89,11 +41,7 @@ class TorchParity(unittest.TestCase):
             if visible is not None:
                 tensors[f"{name}/visible"] = visible
             metadata[name] = f"{scale} {'causal' if causal else 'all'}"
-        with tempfile.TemporaryDirectory() as folder:
-            given, found = pathlib.Path(folder, "in.safetensors"), pathlib.Path(folder, "out.safetensors")
-            write_safetensors(given, tensors, metadata)
-            subprocess.run([self.program, given, found], check=True)
-            ours = read_safetensors(found)
+        ours = torch_peer.ask(self.program, tensors, metadata)
         self.assertEqual(len(ours), 3 * 4 * len(wanted))
         for name, parts in wanted.items():
             for part, want in parts.items():
@@ -110,10 +58,4 @@ class TorchParity(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if torch is None:
-        start_again_with_torch()
-    if torch.__version__.split("+")[0] != PEER_TORCH:
-        skip(f"{sys.executable} has torch {torch.__version__}, expected {PEER_TORCH}")
-    print(f"torch {torch.__version__} of {sys.executable}")
-    TorchParity.program = sys.argv.pop(1)
-    unittest.main(verbosity=2)
+    torch_peer.main(TorchParity)
