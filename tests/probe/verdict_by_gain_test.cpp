@@ -15,6 +15,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
+std::vector<ComparisonRow> text(const Values& none, const Values& averaged, const Values& local_loss,
+                                const Values& head, const Values& several) {
+  return {no_mixing(none), uniform(averaged), local(local_loss), learned(1, 1, head), learned(4, 2, several)};
+}
+
 TEST(Verdict, Outcome6MixingDoesNotHelp) {
   const Verdict verdict =
       decide(text({2.50, 2.52, 2.48, 2.50}, {2.51, 2.50, 2.49, 2.50}, {2.52, 2.51, 2.49, 2.50},

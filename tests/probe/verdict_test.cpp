@@ -252,11 +252,6 @@ TEST(Verdict, SkillOfALossWithAKnownFloor) {
   EXPECT_EQ(decide({no_mixing({0.52}), uniform({0.5}), learned(1, 1, {0.5})}, floor).outcome, 1);
 }
 
-std::vector<ComparisonRow> text(const Values& none, const Values& averaged, const Values& local_loss,
-                                const Values& head, const Values& several) {
-  return {no_mixing(none), uniform(averaged), local(local_loss), learned(1, 1, head), learned(4, 2, several)};
-}
-
 TEST(Verdict, RefusesMissingRowsAndUnequalSeeds) {
   const std::vector<ComparisonRow> rows = {no_mixing({0.1}), uniform({0.2}), learned(1, 1, {1.0})};
   for (std::size_t missing = 0; missing < rows.size(); ++missing) {
