@@ -18,9 +18,9 @@ bool has_gpu() { return choose_device(DeviceChoice::kAuto).is_cuda(); }
 
 TEST(Cuda, The_same_weights_give_the_same_heatmaps) {
   if (!has_gpu()) GTEST_SKIP() << "no NVIDIA GPU on this machine";
-  for (const char* name : {"reverse", "induction"}) {
+  for (const char* name : {"reverse", "induction", "dates", "digits"}) {
     const RunConfig config = default_config(name);
-    const auto task = tasks::make_task(config.task, 1);
+    const auto task = make_task(config);
     torch::manual_seed(1);
     models::MiniTransformer model(config.model, sizes_for(task->shape()));
     const auto inputs = default_inputs(*task, 8);
@@ -40,10 +40,22 @@ TEST(Cuda, Reverse_trains_to_the_end) {
   if (!has_gpu()) GTEST_SKIP() << "no NVIDIA GPU on this machine";
   RunConfig config = default_config("reverse");
   config.train.device = DeviceChoice::kCuda;
-  const auto task = tasks::make_task(config.task, static_cast<std::uint64_t>(config.train.seed));
+  const auto task = make_task(config);
   const RunResult result = run_training(config, *task, {});
   EXPECT_EQ(result.device, "cuda");
   EXPECT_DOUBLE_EQ(result.test.sequence_accuracy, 1.0);
+}
+
+TEST(Cuda, A17_lower_precision_trains_to_the_end) {
+  if (!has_gpu()) GTEST_SKIP() << "no NVIDIA GPU on this machine";
+  for (const Precision precision : {Precision::kBfloat16, Precision::kFloat16}) {
+    RunConfig config = default_config("reverse");
+    config.train.device = DeviceChoice::kCuda;
+    config.train.precision = precision;
+    const RunResult result = run_training(config, *make_task(config), {});
+    EXPECT_EQ(result.ending, Ending::kComplete);
+    EXPECT_GT(result.test.sequence_accuracy, 0.999);
+  }
 }
 
 }  // namespace
