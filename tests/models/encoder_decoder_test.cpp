@@ -170,7 +170,7 @@ TEST(EncoderDecoder, one_source_a_target_and_sizes_that_fit) {
   MiniTransformer model = make_model(small_case(kPair).options);
   ModelInput few = some_input(), none = {Sequence{some_tokens(2, kTargets)}};
   few.source.tokens = few.source.tokens.narrow(0, 0, 1);
-  few.source.lengths_B = {};
+  few.source.lengths_B = torch::Tensor();
   EXPECT_TRUE(fails([&] { model->forward(few); }, ExitCode::kInternal,
                     testing::AllOf(HasSubstr("1"), HasSubstr("2"))));
   EXPECT_TRUE(fails([&] { model->forward(none); }, ExitCode::kInternal, HasSubstr("source")));
