@@ -147,7 +147,7 @@ class BadRun(ProgramTest):
     def test_arguments(self):
         numbers = " ".join("1" for _ in range(20))
         for arguments, code, parts in [
-            (["--layer", "2"], BAD_CONFIG, ["--layer", "2", "0 to 1"]),
+            (["--layer", "2"], BAD_CONFIG, ["--layer", "2", "0, 1"]),
             (["--layer", "-1"], BAD_CONFIG, ["--layer", "-1"]),
             (["--layer", "one"], USAGE, ["--layer", '"one"']),
             (["--head", "2"], BAD_CONFIG, ["--head", "2", "0 to 1"]),

@@ -1,5 +1,5 @@
-// A build that leaks: every causal mask shows one token too many. It stands in for src/attention/masks.cpp, so that
-// the linker never takes the real one, and `diagnose --leak` must find it.
+// A build that leaks: every causal mask shows one token too many. It stands in for src/attention/masks.cpp,
+// so that the linker never takes the real one, and `diagnose --leak` must find it.
 
 #define causal_mask honest_causal_mask
 #define resolve honest_resolve

@@ -148,7 +148,7 @@ TEST(RecordStacks, windows_and_hidden_tokens_are_said_and_kept) {
 }
 
 TEST(RecordStacks, leave_the_model_in_its_mode) {
-  const Untrained made = untrained(small_config("copy", models::Family::kEncoderDecoder));
+  Untrained made = untrained(small_config("copy", models::Family::kEncoderDecoder));
   made.model->train();
   const AttentionMaps a = maps_of(made, 2), b = maps_of(made, 2);
   EXPECT_TRUE(made.model->is_training());
