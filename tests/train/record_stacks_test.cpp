@@ -148,10 +148,11 @@ TEST(RecordStacks, windows_and_hidden_tokens_are_said_and_kept) {
 }
 
 TEST(RecordStacks, leave_the_model_in_its_mode) {
-  Untrained made = untrained(small_config("copy", models::Family::kEncoderDecoder));
-  made.model->train();
+  const Untrained made = untrained(small_config("copy", models::Family::kEncoderDecoder));
+  models::MiniTransformer model = made.model;
+  model->train();
   const AttentionMaps a = maps_of(made, 2), b = maps_of(made, 2);
-  EXPECT_TRUE(made.model->is_training());
+  EXPECT_TRUE(model->is_training());
   for (std::size_t i = 0; i < a.layers.size(); ++i) EXPECT_EQ(a.layers[i].values, b.layers[i].values);
 }
 
