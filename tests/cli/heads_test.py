@@ -132,7 +132,7 @@ class Heads(ProgramTest):
         self.assert_refused(["heads", run, "--examples", "1"], USAGE, "--examples", "LAYER.HEAD")
         self.assert_refused(["heads", run, "--examples", "2.0"], BAD_CONFIG, "--examples")
         self.assert_refused(["heads", run, "--sort", "beauty"], USAGE, "--sort", "previous_token")
-        self.assert_refused(["heads", run, "--layer", "2"], BAD_CONFIG, "--layer", "0 to 1")
+        self.assert_refused(["heads", run, "--layer", "2"], BAD_CONFIG, "--layer", "0, 1")
         self.assert_refused(["heads", run, "--label", "beauty"], USAGE, "--label", "previous-token")
         self.assert_refused(["heads", run, "--step", "7"], BAD_CONFIG, "--step", "20")
         self.assert_refused(["heads", run, "--tokens", "x"], USAGE, "--tokens")
