@@ -41,22 +41,6 @@ const std::vector<DigitImage>& digit_images(Split split) {
   return kImages[static_cast<std::size_t>(split)];
 }
 
-DigitImage shifted(const DigitImage& image, std::int64_t down, std::int64_t right) {
-  DigitImage moved;
-  moved.digit = image.digit;
-  for (std::int64_t y = 0; y < kDigitSize.rows; ++y) {
-    for (std::int64_t x = 0; x < kDigitSize.columns; ++x) {
-      const std::int64_t from_y = y - down, from_x = x - right;
-      const bool inside =
-          from_y >= 0 && from_y < kDigitSize.rows && from_x >= 0 && from_x < kDigitSize.columns;
-      if (!inside) continue;
-      moved.pixels[static_cast<std::size_t>(y * kDigitSize.columns + x)] =
-          image.pixels[static_cast<std::size_t>(from_y * kDigitSize.columns + from_x)];
-    }
-  }
-  return moved;
-}
-
 std::vector<float> digit_patches(const DigitImage& image) {
   std::vector<float> pixels;
   for (const std::int64_t pixel : image.pixels)

@@ -22,9 +22,6 @@ struct DigitImage {
 /// the file. Equal images are in the same split.
 const std::vector<DigitImage>& digit_images(Split split);
 
-/// The image moved down and to the right by so many pixels (negative: up, left); what moves in is empty.
-DigitImage shifted(const DigitImage& image, std::int64_t down, std::int64_t right);
-
 /// Pixels in 0..1 of the 2x2 patches, row by row: [16, 4].
 std::vector<float> digit_patches(const DigitImage& image);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "src/core/philox.hpp"
 #include "src/tasks/digit_images.hpp"
 #include "src/tasks/epochs.hpp"
 #include "src/tasks/sizes.hpp"
@@ -12,14 +11,6 @@ namespace {
 
 constexpr std::int64_t kPatch = 1;  // token; the class token is 0
 constexpr std::int64_t kLength = 1 + kDigitPatches;
-constexpr std::uint64_t kShiftStream = 0x7368'6966;  // keeps these draws apart from other uses of the seed
-
-/// Moved by at most a pixel each way, so that 1,242 images are some 11,000 to learn from.
-DigitImage moved_at_random(const DigitImage& image, std::uint64_t seed, std::int64_t example) {
-  Random random(seed, kShiftStream, static_cast<std::uint64_t>(example));
-  const std::int64_t down = random.below(3) - 1, right = random.below(3) - 1;
-  return shifted(image, down, right);
-}
 
 }  // namespace
 
@@ -44,8 +35,7 @@ Batch DigitsTask::batch(Split split, std::int64_t first, std::int64_t count) con
   batch.labels.resize(n, kNotCounted);
   batch.features.resize(n * kPatchPixels, 0.0F);
   for (std::int64_t i = 0; i < count; ++i) {
-    const DigitImage& stored = images[epochs.at(first + i)];
-    const DigitImage image = split == Split::kTrain ? moved_at_random(stored, seed_, first + i) : stored;
+    const DigitImage& image = images[epochs.at(first + i)];
     const auto at = static_cast<std::size_t>(i * kLength);
     batch.tokens[at] = 0;
     batch.labels[at] = image.digit;

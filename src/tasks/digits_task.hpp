@@ -10,8 +10,7 @@
 namespace headtorch::tasks {
 
 /// The digit in an image of 8x8 pixels: a class token, whose label is the digit, then 16 patches of 2x2 with
-/// their pixels as features, in training moved by at most a pixel (Dosovitskiy et al. 2021, "An image is
-/// worth 16x16 words", arXiv:2010.11929).
+/// their pixels as features (Dosovitskiy et al. 2021, "An image is worth 16x16 words", arXiv:2010.11929).
 class DigitsTask final : public Task {
  public:
   /// @throws ConfigError for a size other than its own.
