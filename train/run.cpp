@@ -119,7 +119,7 @@ class Run {
         break;
       }
       if (step < options_.steps) report_on_the_way(step);
-      if (options_.patience > 0 && without_better_ >= options_.patience) {
+      if (step < options_.steps && options_.patience > 0 && without_better_ >= options_.patience) {
         result.stop_reason = fmt::format(
             "the validation loss did not fall below {:.6g} in {} evaluations (patience = {}), the last after "
             "step {}",

@@ -31,7 +31,8 @@ struct Health {
 struct Evaluation {
   std::int64_t n = 0;        ///< examples
   std::int64_t counted = 0;  ///< positions
-  double loss = 0.0;         ///< nats a counted position; NaN when nothing was counted
+  double loss =
+      std::numeric_limits<double>::quiet_NaN();  ///< nats a counted position; NaN when nothing was counted
   double token_accuracy = std::numeric_limits<double>::quiet_NaN();  ///< NaN under Measure::kReal
   double sequence_accuracy = std::numeric_limits<double>::quiet_NaN();
   std::optional<double> rmse, r2;   ///< Measure::kReal: root mean squared error, 1 - SSE/SST
