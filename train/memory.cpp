@@ -130,7 +130,7 @@ std::string memory_advice(const RunConfig& config, const tasks::TaskShape& shape
   other = config;
   other.train.precision = Precision::kBfloat16;
   offer("--precision bfloat16", other, shape);
-  return fmt::format("{}", fmt::join(ways, ", then "));
+  return fmt::format("each alone: {}", fmt::join(ways, ", "));
 }
 
 double peak_bytes() {

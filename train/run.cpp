@@ -121,8 +121,9 @@ class Run {
       if (step < options_.steps) report_on_the_way(step);
       if (step < options_.steps && options_.patience > 0 && without_better_ >= options_.patience) {
         result.stop_reason = fmt::format(
-            "the validation loss did not fall below {:.6g} in {} evaluations (patience = {}), the last after "
-            "step {}",
+            "the validation loss did not fall below {:.6g} in the last {} of the evaluations (patience = "
+            "{}); what "
+            "is kept are the weights of step {}",
             best_loss_, without_better_, options_.patience, step);
         break;
       }

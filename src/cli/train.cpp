@@ -58,6 +58,22 @@ void settle(train::RunConfig& config, const tasks::Task& task) {
   }
 }
 
+/// What can be known before the run is not left to its end.
+void check_eval_lengths(const train::RunConfig& config, const tasks::Task& task) {
+  for (const std::int64_t length : config.train.eval_lengths) {
+    if (config.model.position == nn::Position::kLearned && length > task.shape().seq_len) {
+      throw ConfigError(
+          "--eval-lengths",
+          fmt::format("{} is longer than the table of learned positions, which ends at {}: expected at "
+                      "most that, or another --position",
+                      length, task.shape().seq_len));
+    }
+    train::RunConfig other = config;
+    other.task.seq_len = length;
+    train::make_task(other);
+  }
+}
+
 std::vector<std::string> notes_on(const train::RunConfig& config, const tasks::Task& task) {
   std::vector<std::string> notes = train::advice(config);
   if (std::string note = task.overlap_note(); !note.empty()) notes.push_back(std::move(note));
@@ -198,6 +214,7 @@ ExitCode train_run(const TrainFlags& flags) {
   train::check(config);
   const auto task = train::make_task(config);
   settle(config, *task);
+  check_eval_lengths(config, *task);
   const std::vector<std::string> notes = notes_on(config, *task);
   for (const std::string& note : notes) spdlog::info("note: {}", note);
 

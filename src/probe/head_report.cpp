@@ -34,7 +34,8 @@ std::string sentence(const HeadReport& head) {
     return fmt::format("{} is no kernel tried: none explains anything{}", name, little);
   }
   const std::string kernel = describe(nearest.kernel, head.keys, head.stack);
-  const std::string explains = fmt::format("explains {:.0f} %{}", 100.0 * nearest.explained, little);
+  const std::string explains =
+      fmt::format("explains {:.0f} %{}", std::round(100.0 * nearest.explained) + 0.0, little);
   if (nearest.explained >= kIsKernel) return fmt::format("{} is {}, {}", name, kernel, explains);
   if (nearest.explained >= kIsPartly) return fmt::format("{} is partly {}, {}", name, kernel, explains);
   return fmt::format("{} is no kernel tried: {} {}", name, kernel, explains);

@@ -140,5 +140,30 @@ TEST(Flags, every_setting_says_what_it_is_for_and_what_it_allows) {
   }
 }
 
+TEST(Check, what_a_score_cannot_use_is_refused) {
+  RunConfig config = default_config("reverse");
+  for (const nn::Score score : {nn::Score::kGaussian, nn::Score::kAdditive, nn::Score::kUniform}) {
+    config.model.attention.score = score;
+    config.model.attention.scale = {};
+    EXPECT_NO_THROW(check(config));
+    for (const nn::ScaleKind kind : {nn::ScaleKind::kNumber, nn::ScaleKind::kLearned}) {
+      config.model.attention.scale = {kind, 2.0};
+      EXPECT_THROW(check(config), ConfigError);
+    }
+  }
+  config.model.attention.scale = {};
+  config.model.attention.qk_norm = true;
+  EXPECT_THROW(check(config), ConfigError);
+  config.model.attention.score = nn::Score::kGaussian;
+  EXPECT_NO_THROW(check(config));
+  config.model.attention.score = nn::Score::kLinear;
+  config.model.position = nn::Position::kAlibi;
+  EXPECT_THROW(check(config), ConfigError);
+  config.model.attention = {};
+  config.model.attention.score = nn::Score::kUniform;
+  config.model.position = nn::Position::kRope;
+  EXPECT_THROW(check(config), ConfigError);
+}
+
 }  // namespace
 }  // namespace headtorch::train

@@ -119,6 +119,19 @@ void check_attention(const models::ModelOptions& model) {
                                   "least 2",
                                   model.d_model / model.n_heads));
   }
+  const nn::Score asked = model.attention.score;
+  const bool scaled = asked == nn::Score::kDot || asked == nn::Score::kCosine || asked == nn::Score::kLinear;
+  if (model.attention.scale.kind != nn::ScaleKind::kSqrt && !scaled) {
+    throw ConfigError(
+        "model", fmt::format("scale is a factor of score dot, cosine and linear, and score = {}: expected "
+                             "scale = sqrt, which changes nothing",
+                             score));
+  }
+  if (model.attention.qk_norm && !nn::is_learned(asked)) {
+    throw ConfigError(
+        "model",
+        fmt::format("qk_norm is of learned queries and keys and score = {} has none: expected false", score));
+  }
   const bool pair = model.family == models::Family::kEncoderDecoder;
   if (pair && (model.attention.score == nn::Score::kSelf || model.attention.score == nn::Score::kSameToken)) {
     throw ConfigError("model", fmt::format("score = {} compares positions of one sequence, and family = "

@@ -12,7 +12,9 @@ namespace headtorch::train {
 
 inline constexpr std::string_view kNoHeadKernels = "none";  ///< the flag's text for an empty list
 inline constexpr std::string_view kHeadKernelsAllowed =
-    "a list of LxHy KERNEL (as a flag: with commas between, or none); KERNEL is uniform, one-key key K, "
+    "a list of LxHy KERNEL, in an encoder-decoder of ExHy, DxHy or CxHy (as a flag: with commas between, or "
+    "none); KERNEL is "
+    "uniform, one-key key K, "
     "gaussian slope A offset B bandwidth H, "
     "same-token, first-same-token, last-same-token or induction, all but uniform with eps E from 0 to 1";
 
