@@ -85,6 +85,7 @@ TEST(ComparisonRows, OnlyTheScoreDiffersFromTheConfiguredModel) {
     EXPECT_EQ(candidate.row.n_layers, config.model.n_layers);
     nn::ScoreOptions& attention = changed.model.attention;
     attention.score = config.model.attention.score;
+    attention.scale = config.model.attention.scale;  // of what is learned
     attention.bandwidth = config.model.attention.bandwidth;
     attention.kernel_slope = config.model.attention.kernel_slope;
     attention.kernel_offset = config.model.attention.kernel_offset;
