@@ -35,8 +35,7 @@ nn::EncoderOptions stack_options(const ModelOptions& options, nn::Activations ac
 
 nn::EncoderOptions with_kernels(nn::EncoderOptions stack, const ModelOptions& options, bool of_decoder) {
   for (const nn::HeadKernelPlace& place : options.head_kernels) {
-    const bool decodes = place.stack == Stack::kDecoder || place.stack == Stack::kCross;
-    if (decodes == of_decoder) stack.head_kernels.push_back(place);
+    if (is_decoders(place.stack) == of_decoder) stack.head_kernels.push_back(place);
   }
   return stack;
 }
@@ -59,21 +58,13 @@ void check_sizes(const ModelOptions& options, const ModelSizes& sizes) {
   }
   for (const nn::HeadKernelPlace& place : options.head_kernels) {
     place_index(options, place.stack, place.layer);
-    const bool of_source = place.stack == Stack::kEncoder || place.stack == Stack::kCross;
-    const std::int64_t keys = of_source ? sizes.source.max_len : sizes.max_len;
+    const std::int64_t keys = keys_are_source(place.stack) ? sizes.source.max_len : sizes.max_len;
     if (place.kernel.family == KernelFamily::kKey && place.kernel.key >= keys) {
       throw ConfigError("head_kernels", fmt::format("{} looks at key {}, expected 0 to {}",
                                                     head_name({place.layer, place.head, place.stack}),
                                                     place.kernel.key, keys - 1));
     }
   }
-}
-
-Sequence narrowed(const Sequence& sequence, std::int64_t first, std::int64_t count) {
-  const auto part = [&](const torch::Tensor& tensor) {
-    return tensor.defined() ? tensor.narrow(0, first, count) : tensor;
-  };
-  return {part(sequence.tokens), part(sequence.features), part(sequence.lengths_B)};
 }
 
 Sequence moved(const Sequence& sequence, torch::Device device) {
@@ -107,10 +98,6 @@ struct StackProbe {
 };
 
 }  // namespace
-
-ModelInput ModelInput::narrow(std::int64_t first, std::int64_t count) const {
-  return {narrowed(target, first, count), narrowed(source, first, count)};
-}
 
 ModelInput ModelInput::to(torch::Device device) const {
   return {moved(target, device), moved(source, device)};
@@ -296,13 +283,11 @@ torch::Tensor MiniTransformerImpl::decode(const torch::Tensor& tokens_BT, Decodi
 
 torch::Tensor MiniTransformerImpl::visible(const ModelInput& input, std::int64_t place) const {
   const Stack stack = attention_place(options_, place).stack;
-  const bool from_source = stack == Stack::kEncoder || stack == Stack::kCross;
-  const bool to_source = stack == Stack::kEncoder;
-  const attention::Mask mask = stack == Stack::kCross
-                                   ? memory_mask(input.source)
-                                   : self_mask(to_source ? input.source : input.target, !to_source);
-  const std::int64_t queries = (to_source ? input.source : input.target).tokens.size(1);
-  const std::int64_t keys = (from_source ? input.source : input.target).tokens.size(1);
+  const Sequence& looking = queries_are_source(stack) ? input.source : input.target;
+  const Sequence& seen = keys_are_source(stack) ? input.source : input.target;
+  const attention::Mask mask =
+      stack == Stack::kCross ? memory_mask(seen) : self_mask(looking, !queries_are_source(stack));
+  const std::int64_t queries = looking.tokens.size(1), keys = seen.tokens.size(1);
   const torch::Tensor resolved = attention::resolve(mask, queries, keys, embedding_->weight.device());
   return resolved.defined()
              ? resolved

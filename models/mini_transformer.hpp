@@ -32,8 +32,6 @@ struct ModelInput {
   Sequence source;  ///< what an encoder-decoder's encoder reads
 
   std::int64_t batch() const { return target.tokens.size(0); }
-  /// Examples first .. first+count-1.
-  ModelInput narrow(std::int64_t first, std::int64_t count) const;
   ModelInput to(torch::Device device) const;
 };
 

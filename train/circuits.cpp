@@ -80,8 +80,8 @@ class Weights {
   }
 
   HeadWeights head(const HeadPlace& place) const {
-    const bool decodes = place.stack == Stack::kDecoder || place.stack == Stack::kCross;
-    const std::string layer = fmt::format("{}.layers.{}.", decodes ? "decoder" : "encoder", place.layer);
+    const std::string layer =
+        fmt::format("{}.layers.{}.", is_decoders(place.stack) ? "decoder" : "encoder", place.layer);
     const std::string attention = layer + (place.stack == Stack::kCross ? "cross" : "attention");
     const std::string norm = layer + (place.stack == Stack::kCross ? "norm2" : "norm1");
     const std::int64_t index = place.head;

@@ -91,7 +91,7 @@ class Study {
   }
 
   std::int64_t weights_an_input() const {
-    const std::int64_t length = std::max(task_.shape().seq_len, task_.shape().source.seq_len);
+    const std::int64_t length = task_.shape().longest();
     return config_.model.n_heads * length * length;
   }
 

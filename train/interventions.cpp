@@ -89,7 +89,7 @@ struct Interventions::State {
   /// Calls work(share, first, count) for chunks of the first `examples`; a share's chunks come in order.
   template <typename Work>
   void in_chunks(std::int64_t examples, const Work& work) const {
-    const std::int64_t length = std::max(task.shape().seq_len, task.shape().source.seq_len);
+    const std::int64_t length = task.shape().longest();
     const std::int64_t at_once = std::max<std::int64_t>(
         std::min(kTokensAtOnce / length, kWeightsAtOnce / (n_heads() * length * length)), 1);
     const std::int64_t chunks = (examples + at_once - 1) / at_once;
@@ -190,9 +190,8 @@ struct Interventions::State {
         } else {
           models::MiniTransformer shared = model;
           const torch::Tensor visible = shared->visible(input, layer);
-          const torch::Tensor tokens_BS = place.stack == Stack::kEncoder || place.stack == Stack::kCross
-                                              ? input.source.tokens
-                                              : input.target.tokens;
+          const torch::Tensor tokens_BS =
+              keys_are_source(place.stack) ? input.source.tokens : input.target.tokens;
           head.copy_(
               attention::head_kernel_weights(
                   kernel_for(replacement, place),

@@ -43,9 +43,8 @@ std::vector<std::vector<double>> row_importance(models::MiniTransformer model, c
   std::int64_t weights = 0;  // of one example
   for (std::int64_t place = 0; place < places; ++place) {
     const Stack stack = models::attention_place(options, place).stack;
-    const std::int64_t queries = stack == Stack::kEncoder ? shape.source.seq_len : shape.seq_len;
-    const std::int64_t keys =
-        stack == Stack::kEncoder || stack == Stack::kCross ? shape.source.seq_len : shape.seq_len;
+    const std::int64_t queries = queries_are_source(stack) ? shape.source.seq_len : shape.seq_len;
+    const std::int64_t keys = keys_are_source(stack) ? shape.source.seq_len : shape.seq_len;
     importance.emplace_back(static_cast<std::size_t>(options.n_heads * queries), 0.0);
     weights += options.n_heads * queries * keys;
   }

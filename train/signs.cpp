@@ -96,8 +96,7 @@ double initial_qk_share(models::MiniTransformer& model, const RunConfig& config,
 /// "encoder.layers.1": the layer of an attention's place.
 std::string module_of(models::MiniTransformerImpl& model, std::int64_t place) {
   const models::AttentionPlace at = models::attention_place(model.options(), place);
-  const bool decodes = at.stack == Stack::kDecoder || at.stack == Stack::kCross;
-  return fmt::format("{}.layers.{}", decodes ? "decoder" : "encoder", at.layer);
+  return fmt::format("{}.layers.{}", is_decoders(at.stack) ? "decoder" : "encoder", at.layer);
 }
 
 }  // namespace

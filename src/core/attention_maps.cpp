@@ -5,11 +5,11 @@
 namespace headtorch {
 
 const SequenceLabels& query_labels(const AttentionMaps& maps, Stack stack) {
-  return stack == Stack::kEncoder ? maps.source : maps;
+  return queries_are_source(stack) ? maps.source : maps;
 }
 
 const SequenceLabels& key_labels(const AttentionMaps& maps, Stack stack) {
-  return stack == Stack::kEncoder || stack == Stack::kCross ? maps.source : maps;
+  return keys_are_source(stack) ? maps.source : maps;
 }
 
 const PatchedImage* query_image(const AttentionMaps& maps, Stack stack) {

@@ -12,6 +12,12 @@ namespace headtorch {
 /// decoder to itself, or that of the decoder (queries) to the encoder's output (keys).
 enum class Stack { kSelf, kEncoder, kDecoder, kCross };
 
+/// Whether its queries, and its keys, are positions of the source; else of the (only, or target) sequence.
+constexpr bool queries_are_source(Stack stack) { return stack == Stack::kEncoder; }
+constexpr bool keys_are_source(Stack stack) { return stack == Stack::kEncoder || stack == Stack::kCross; }
+/// Whether it is part of a decoder beside an encoder.
+constexpr bool is_decoders(Stack stack) { return stack == Stack::kDecoder || stack == Stack::kCross; }
+
 /// "self", "encoder", "decoder", "cross".
 std::string_view stack_name(Stack stack);
 /// None for any other text.

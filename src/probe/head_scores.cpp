@@ -141,7 +141,8 @@ void HeadScores::add(const RecordedInput& input, std::span<const float> weights,
   }
 }
 
-void HeadScores::add_row(const RecordedInput& input, const Row& row, double entropy, Tallies& tallies) const {
+void HeadScores::add_row(const RecordedInput& input, const SeenRow& row, double entropy,
+                         Tallies& tallies) const {
   const auto visible = static_cast<double>(row.visible);
   const double largest = largest_but(row.weights, {});
   tallies[at(HeadScore::kEntropy)].add(entropy, std::log(visible));
@@ -156,7 +157,7 @@ void HeadScores::add_row(const RecordedInput& input, const Row& row, double entr
   if (shape_.is_self()) add_positions(input, row, tallies);
 }
 
-void HeadScores::add_positions(const RecordedInput& input, const Row& row, Tallies& tallies) const {
+void HeadScores::add_positions(const RecordedInput& input, const SeenRow& row, Tallies& tallies) const {
   const auto visible = static_cast<double>(row.visible);
   const std::int64_t query = row.query;
   const double row_weight = row_weights_.empty() ? 0.0 : row_weights_[static_cast<std::size_t>(query)];

@@ -83,12 +83,8 @@ class HeadScores {
 
  private:
   using Tallies = std::array<Tally, kHeadScores>;
-  struct Row {
-    std::int64_t query = 0, visible = 0;
-    std::span<const double> weights;
-  };
-  void add_row(const RecordedInput& input, const Row& row, double entropy, Tallies& tallies) const;
-  void add_positions(const RecordedInput& input, const Row& row, Tallies& tallies) const;
+  void add_row(const RecordedInput& input, const SeenRow& row, double entropy, Tallies& tallies) const;
+  void add_positions(const RecordedInput& input, const SeenRow& row, Tallies& tallies) const;
 
   LayerShape shape_;
   std::vector<double> row_weights_;

@@ -99,7 +99,7 @@ void KernelStatistics::add(const RecordedInput& input, std::span<const float> we
   }
 }
 
-void KernelStatistics::add_tokens(const RecordedInput& input, const Row& row) {
+void KernelStatistics::add_tokens(const RecordedInput& input, const SeenRow& row) {
   knows_tokens_ = true;
   const std::array<Named, 4> named = named_keys(input, row.query, row.weights);
   for (std::size_t family = 0; family < named.size(); ++family) {

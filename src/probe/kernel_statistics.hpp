@@ -78,11 +78,7 @@ class KernelStatistics {
   const Totals& totals(RowWeights weights) const;
   double row_weight(std::int64_t query, RowWeights weights) const;
   Group& group_of(const Sight& sight);
-  struct Row {
-    std::int64_t query = 0, visible = 0;
-    std::span<const double> weights;
-  };
-  void add_tokens(const RecordedInput& input, const Row& row);
+  void add_tokens(const RecordedInput& input, const SeenRow& row);
 
   LayerShape shape_;
   std::vector<double> row_weights_;

@@ -62,6 +62,12 @@ std::vector<RecordedInput> recorded_inputs(const AttentionMaps& maps, const Laye
 void check_weights(const AttentionMaps& maps, std::size_t layer, std::int64_t head,
                    const std::vector<RecordedInput>& inputs);
 
+/// One row as read_row gives it.
+struct SeenRow {
+  std::int64_t query = 0, visible = 0;  ///< which row, and how many keys it sees
+  std::span<const double> weights;      ///< up to sight.stop(query), by key from 0
+};
+
 /// Copies one row up to sight.stop(query), zero on the keys that it does not see, divided by its sum.
 /// @returns how many keys it sees; 0, and no row, for a row of zeros.
 std::int64_t read_row(std::span<const float> head, std::int64_t keys, std::int64_t query, const Sight& sight,

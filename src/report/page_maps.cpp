@@ -131,7 +131,7 @@ ordered_json document_of(const AttentionMaps& maps, std::int64_t samples, std::i
   bool has_source = false;
   for (const LayerWeights& layer : maps.layers) {
     const Range range = range_of(layer);
-    has_source = has_source || layer.stack == Stack::kEncoder || layer.stack == Stack::kCross;
+    has_source = has_source || keys_are_source(layer.stack);
     layers.push_back({{"name", layer_name(layer.stack, layer.layer)},
                       {"title", layer_title(layer.stack, layer.layer)},
                       {"rows", &query_labels(maps, layer.stack) == &maps ? "tokens" : "source"},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -70,6 +71,9 @@ struct TaskShape {
   std::int64_t start = -1;  ///< token that every target begins with, before the first answer; -1: none
   ImageShape image = {};
   SourceShape source = {};
+
+  /// Positions of the longer of its sequences.
+  std::int64_t longest() const { return std::max(seq_len, source.seq_len); }
 };
 
 enum class DigitOrder { kReversed, kPlain };
