@@ -55,11 +55,6 @@ std::optional<double> only_value(const std::vector<double>& values) {
   return values.size() == 1 ? std::optional(values.front()) : std::nullopt;
 }
 
-bool acts_inside_attention(nn::Position position) {
-  return position != nn::Position::kNone && position != nn::Position::kSinusoidal &&
-         position != nn::Position::kLearned;
-}
-
 Candidate candidate(const RunConfig& config, const Kernel& kernel, std::string name) {
   Candidate made{.row = {}, .model = config.model};
   made.row.name = std::move(name);
@@ -77,7 +72,7 @@ Candidate candidate(const RunConfig& config, const Kernel& kernel, std::string n
     // What acts on learned queries and keys has nothing to act on.
     attention.scale = {};
     attention.qk_norm = false;
-    if (acts_inside_attention(config.model.position)) made.model.position = nn::Position::kNone;
+    if (nn::acts(config.model.position) != nn::Acts::kOutside) made.model.position = nn::Position::kNone;
   }
   attention.bandwidth = kernel.bandwidth.empty() ? nn::ScoreOptions{}.bandwidth : kernel.bandwidth;
   attention.kernel_slope = kernel.slope.empty() ? nn::ScoreOptions{}.kernel_slope : kernel.slope;

@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <string_view>
 #include <vector>
 
 #include "src/core/error.hpp"
+#include "src/nn/path.hpp"
 #include "train/replicas.hpp"
 
 namespace headtorch::train {
@@ -37,19 +39,19 @@ std::vector<Attention> attentions(const models::ModelOptions& model, const tasks
   return {{layers, source, source}, {layers, target, target}, {layers, target, source, false}};
 }
 
-/// Whether the weights of a training pass are written out, as MultiHeadAttention decides.
+/// Whether a training pass of so many examples writes the weights out.
 bool is_written_out(const models::ModelOptions& model, const Attention& of, double examples) {
-  constexpr double kMostWritten = 1 << 24;
   const nn::ScoreOptions& score = model.attention;
-  const bool drops = score.attention_dropout > 0.0 || score.score_dropout > 0.0;
-  const bool biased = model.position == nn::Position::kRelative || model.position == nn::Position::kAlibi ||
-                      model.position == nn::Position::kLearnedWindow;
-  const bool plain = score.score == nn::Score::kDot && score.scale.kind != nn::ScaleKind::kLearned;
-  const bool windowed = model.window > 0 && of.is_self;
-  const bool weightless = plain || (score.score == nn::Score::kLinear && !windowed);
-  if (weightless && !drops && !(biased && of.is_self)) return false;
-  if (windowed && of.keys >= 512.0 && of.keys >= 4.0 * (2.0 * number(model.window) + 1.0)) return false;
-  return examples * number(model.n_heads) * of.queries * of.keys <= kMostWritten;
+  nn::PathFacts facts;
+  facts.has_head_kernels = !model.head_kernels.empty();
+  facts.drops = score.attention_dropout > 0.0 || score.score_dropout > 0.0;
+  facts.is_biased = of.is_self && nn::acts(model.position) == nn::Acts::kBias;
+  facts.is_scaled_dot = score.score == nn::Score::kDot && score.scale.kind != nn::ScaleKind::kLearned;
+  if (of.is_self && model.window > 0) facts.window = model.window;
+  facts.sums_keys = score.score == nn::Score::kLinear && !facts.window;
+  facts.rows = std::llround(examples * number(model.n_heads) * of.queries);
+  facts.keys = std::llround(of.keys);
+  return nn::choose_path(facts) == nn::Path::kExplicit;
 }
 
 double parameters(const models::ModelOptions& model, const tasks::TaskShape& shape) {
@@ -70,8 +72,8 @@ double estimated_bytes(const RunConfig& config, const tasks::TaskShape& shape) {
   const models::ModelOptions& model = config.model;
   const double d = number(model.d_model), batch = number(config.train.batch);
   const double ff = number(model.d_ff) * (model.activation == nn::Activation::kSwiglu ? 2.0 : 1.0);
-  const auto replicas =
-      config.train.threads > 0 ? config.train.threads : std::min<std::int64_t>(usable_cores(), 8);
+  const std::int64_t replicas = choose_threads(config.train, std::llround(parameters(model, shape)),
+                                               config.train.batch * shape.seq_len);
   const double share = batch / number(replicas);
 
   // A layer keeps q, k, v, the heads, two norms, two branches and their masks; the feed-forward its input,

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <span>
 
+#include "models/generation.hpp"
 #include "src/core/error.hpp"
 #include "src/tasks/batch.hpp"
+#include "src/tasks/patches.hpp"
 #include "train/batch.hpp"
 #include "train/checkpoint.hpp"
 #include "train/evaluation_mode.hpp"
@@ -31,24 +33,19 @@ void label(SequenceLabels& labels, const std::vector<std::int64_t>& tokens, std:
   }
 }
 
-/// The pixels of patches, row by row.
+/// The images that features are patches of.
 PatchedImage image_of(const tasks::ImageShape& shape, const std::vector<float>& features,
                       std::int64_t samples) {
   PatchedImage image{shape.rows, shape.columns, shape.patch, shape.first, {}};
-  const std::int64_t side = shape.patch, width = shape.columns * side, pixels = side * side;
   if (shape.rows == 0) return image;
-  const std::int64_t positions = std::ssize(features) / (samples * pixels);
+  const std::int64_t pixels = shape.patch * shape.patch, n_pixels = shape.rows * shape.columns * pixels;
+  const auto sample_size = std::ssize(features) / samples;
   for (std::int64_t sample = 0; sample < samples; ++sample) {
-    std::vector<float>& drawn =
-        image.pixels.emplace_back(static_cast<std::size_t>(shape.rows * side * width));
-    for (std::int64_t patch = 0; patch < shape.rows * shape.columns; ++patch) {
-      for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
-        const std::int64_t y = patch / shape.columns * side + pixel / side;
-        const std::int64_t x = patch % shape.columns * side + pixel % side;
-        const std::int64_t from = ((sample * positions + shape.first + patch) * pixels) + pixel;
-        drawn[static_cast<std::size_t>(y * width + x)] = features[static_cast<std::size_t>(from)];
-      }
-    }
+    const auto patches =
+        std::span(features).subspan(static_cast<std::size_t>(sample * sample_size + shape.first * pixels),
+                                    static_cast<std::size_t>(n_pixels));
+    image.pixels.push_back(
+        tasks::unpatch(patches, {shape.rows * shape.patch, shape.columns * shape.patch}, shape.patch));
   }
   return image;
 }
@@ -180,15 +177,17 @@ tasks::Batch typed_input(const RunConfig& config, const tasks::Task& task, std::
     throw DataError(
         "input", fmt::format("has {} tokens, the model reads 1 to {}", source.size(), shape.source.seq_len));
   }
-  models::MiniTransformer trained = load_model(config, task, model);
-  trained->eval();
-  const torch::NoGradGuard no_grad;
   std::vector<std::int64_t> target = {shape.start};
-  const models::Sequence from{torch::tensor(source, torch::kLong).unsqueeze(0)};
-  models::DecodingCache cache;
-  while (std::ssize(target) < shape.seq_len) {
-    const torch::Tensor last_BT = torch::tensor({target.back()}, torch::kLong).unsqueeze(0);
-    target.push_back(trained->decode(last_BT, cache, from).select(1, 0).argmax(-1).item<std::int64_t>());
+  if (shape.seq_len > 1) {
+    models::MiniTransformer trained = load_model(config, task, model);
+    trained->eval();
+    models::GenerationRequest request;
+    request.prompts = {target};
+    request.max_new_tokens = shape.seq_len - 1;
+    request.sampling.temperature = 0.0;
+    request.source.tokens = torch::tensor(source, torch::kLong).unsqueeze(0);
+    const std::vector<std::int64_t> answer = models::generate(trained, request).front().tokens;
+    target.insert(target.end(), answer.begin(), answer.end());
   }
   tasks::Batch batch = tasks::unlabelled({target});
   batch.source = {std::ssize(source), source, {std::ssize(source)}, {}};

@@ -121,9 +121,8 @@ class Run {
       if (step < options_.steps) report_on_the_way(step);
       if (step < options_.steps && options_.patience > 0 && without_better_ >= options_.patience) {
         result.stop_reason = fmt::format(
-            "the validation loss did not fall below {:.6g} in the last {} of the evaluations (patience = "
-            "{}); what "
-            "is kept are the weights of step {}",
+            "the validation loss did not fall below {:.6g} in the last {} of the evaluations "
+            "(patience = {}); what is kept are the weights of step {}",
             best_loss_, without_better_, options_.patience, step);
         break;
       }
@@ -146,7 +145,7 @@ class Run {
 
   std::int64_t samples_to_record() const {
     constexpr std::int64_t kMost = 8, kMostWeights = 1 << 22;  // a layer
-    const std::int64_t length = std::max(task_.shape().seq_len, task_.shape().source.seq_len);
+    const std::int64_t length = task_.shape().longest();
     return std::clamp<std::int64_t>(kMostWeights / (config_.model.n_heads * length * length), 1, kMost);
   }
 

@@ -7,13 +7,10 @@
 
 #include "src/core/error.hpp"
 #include "src/core/shape.hpp"
+#include "src/nn/layer_parts.hpp"
 
 namespace headtorch::nn {
 namespace {
-
-Norm make_norm(const EncoderLayerOptions& options) {
-  return Norm(NormOptions{options.attention.d_model, options.norm_kind, options.norm_eps});
-}
 
 /// Positions of two sequences do not compare, and nothing is its own position.
 MultiHeadAttentionOptions cross_options(MultiHeadAttentionOptions options,
@@ -30,11 +27,6 @@ MultiHeadAttentionOptions cross_options(MultiHeadAttentionOptions options,
   return options;
 }
 
-Edit for_place(const LayerEdit& edit, std::int64_t place) {
-  if (!edit) return {};
-  return [&edit, place](const torch::Tensor& tensor) { return edit(place, tensor); };
-}
-
 }  // namespace
 
 DecoderLayerImpl::DecoderLayerImpl(const EncoderLayerOptions& options,
@@ -45,34 +37,26 @@ DecoderLayerImpl::DecoderLayerImpl(const EncoderLayerOptions& options,
   cross_ = register_module("cross", MultiHeadAttention(cross_options(options.attention, std::move(cross))));
   norm2_ = register_module("norm2", make_norm(options));
   if (options.d_ff == 0) return;
-  feed_forward_ = register_module(
-      "feed_forward",
-      FeedForward(FeedForwardOptions{options.attention.d_model, options.d_ff, options.activation,
-                                     options.dropout, options.attention.init, options.attention.bias}));
+  feed_forward_ = register_module("feed_forward", make_feed_forward(options));
   norm3_ = register_module("norm3", make_norm(options));
 }
 
 DecoderLayerResult DecoderLayerImpl::forward(const torch::Tensor& x_BTD, const torch::Tensor& memory_BSD,
                                              const DecoderCalls& calls) {
-  const bool pre = options_.norm == NormPlace::kPre;
+  const Residual add{options_.norm, options_.dropout, is_training(), calls.self.dropout};
   DecoderLayerResult result;
-  const auto add = [&](const torch::Tensor& x, Norm& norm, const auto& branch) {
-    const torch::Tensor y =
-        dropout(branch(pre ? norm->forward(x) : x), options_.dropout, is_training(), calls.self.dropout);
-    return pre ? x + y : norm->forward(x + y);
-  };
-  result.y = add(x_BTD, norm1_, [&](const torch::Tensor& x) {
+  result.y = add(norm1_, x_BTD, [&](const torch::Tensor& x) {
     MultiHeadAttentionResult attended = attention_->forward(x, calls.self);
     result.self_pattern = std::move(attended.pattern);
     return attended.y;
   });
-  result.y = add(result.y, norm2_, [&](const torch::Tensor& x) {
+  result.y = add(norm2_, result.y, [&](const torch::Tensor& x) {
     MultiHeadAttentionResult attended = cross_->forward(x, memory_BSD, calls.cross);
     result.cross_pattern = std::move(attended.pattern);
     return attended.y;
   });
   if (feed_forward_) {
-    result.y = add(result.y, norm3_,
+    result.y = add(norm3_, result.y,
                    [&](const torch::Tensor& x) { return feed_forward_->forward(x, calls.self.dropout); });
   }
   return result;
@@ -114,14 +98,11 @@ torch::Tensor DecoderImpl::forward(torch::Tensor x_BTD, const torch::Tensor& mem
     check_shape("nn.decoder", "gates", probe->gates_LH.sizes(),
                 {2 * n_layers, options_.layer.attention.n_heads});
   }
-  const auto hand_on = [probe](std::int64_t index, torch::Tensor stream_BTD) {
-    return probe != nullptr && probe->edit_stream ? probe->edit_stream(index, stream_BTD) : stream_BTD;
-  };
   if (context.self_cache != nullptr && context.self_cache->front().v_BHSE.defined())
     calls.cross.first_query = context.self_cache->front().v_BHSE.size(2);
   std::vector<torch::Tensor> cross_patterns;
   if (probe != nullptr) probe->patterns.clear();
-  x_BTD = hand_on(-1, x_BTD);
+  x_BTD = hand_on(probe, -1, x_BTD);
   for (std::int64_t index = 0; index < n_layers; ++index) {
     if (gated) {
       calls.self.gates_H = probe->gates_LH[index];
@@ -148,7 +129,7 @@ torch::Tensor DecoderImpl::forward(torch::Tensor x_BTD, const torch::Tensor& mem
                     if (keep == Keep::kPattern) result = given;
                     return given.y;
                   });
-    x_BTD = hand_on(index, std::move(y_BTD));
+    x_BTD = hand_on(probe, index, std::move(y_BTD));
     if (keep == Keep::kPattern) {
       probe->patterns.push_back(std::move(result.self_pattern));
       cross_patterns.push_back(std::move(result.cross_pattern));

@@ -75,12 +75,6 @@ struct EncoderOptions {
   Activations activations = Activations::kKept;
 };
 
-/// f(x) as one layer computes it, keeping what backward needs or not.  @param layer whose parameters f uses.
-/// @param dropout the stream that f draws from; null: torch's generator.
-torch::Tensor run_layer(Activations activations, const torch::nn::Module& layer, DropoutStream* dropout,
-                        const std::vector<torch::Tensor>& inputs,
-                        const std::function<torch::Tensor(const std::vector<torch::Tensor>&)>& f);
-
 /// L layers; a last LayerNorm when they are pre-norm.
 class EncoderImpl : public torch::nn::Module {
  public:

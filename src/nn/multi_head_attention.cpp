@@ -4,7 +4,6 @@
 #include <torch/torch.h>
 
 #include <algorithm>
-#include <array>
 
 #include "src/attention/blocked.hpp"
 #include "src/attention/fixed_kernels.hpp"
@@ -21,9 +20,7 @@ namespace {
 using attention::Piece;
 
 constexpr std::string_view kWhere = "nn.multi_head_attention";
-constexpr std::int64_t kMostWritten = std::int64_t{1} << 24;  // weights of a call: 64 MiB, twice with dropout
 constexpr std::int64_t kWeightsAtOnce = std::int64_t{1} << 21;
-constexpr std::int64_t kFewestWindowed = 512;  // keys from which skipping those outside a window pays
 
 /// A block of R rows under a window w sees R + 2 w keys: with many more rows than 2 w it would see mostly
 /// what is hidden. Fewer than 64 are not worth a block.
@@ -34,11 +31,6 @@ std::int64_t rows_at_once(const attention::Mask& mask, std::int64_t rows, std::i
 }
 
 }  // namespace
-
-std::string_view path_name(Path path) {
-  constexpr std::array<std::string_view, 4> kNames{"explicit", "fused", "linear", "blocked"};
-  return kNames[static_cast<std::size_t>(path)];
-}
 
 Piece MultiHeadAttentionImpl::Projected::positions() const {
   return {piece.first_query + shift, piece.queries, piece.first_key, piece.keys};
@@ -77,7 +69,7 @@ MultiHeadAttentionImpl::MultiHeadAttentionImpl(const MultiHeadAttentionOptions& 
                                   kPositionNames[static_cast<std::size_t>(options_.attention.position)],
                                   kScoreNames[static_cast<std::size_t>(options_.attention.score)]));
   }
-  if (options_.attention.score == Score::kLinear && position_->has_bias()) {
+  if (options_.attention.score == Score::kLinear && acts(options_.attention.position) == Acts::kBias) {
     throw ConfigError(kWhere,
                       fmt::format("position {} adds to scores, and linear attention has none: expected "
                                   "another position or score",
@@ -112,10 +104,7 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
   }
   Projected projected;
   if (call.cache != nullptr && call.cache->v_BHSE.defined()) {
-    projected = {{}, call.cache->k, call.cache->v_BHSE};
-    if (has_projections()) projected.q = heads_of(x_BTD, 0);
-    if (compares(options_.attention.score) == Compares::kInput) projected.q = x_BTD.unsqueeze(1);
-    if (q_norm_) projected.q = q_norm_->forward(projected.q);
+    projected = {queries_of(x_BTD), call.cache->k, call.cache->v_BHSE};
   } else {
     projected = project(x_BTD, memory_BSD);
   }
@@ -139,16 +128,16 @@ bool MultiHeadAttentionImpl::drops() const {
 
 Path MultiHeadAttentionImpl::path(const attention::Mask& mask, std::int64_t batch, std::int64_t queries,
                                   std::int64_t keys) const {
-  if (!options_.head_kernels.empty()) return Path::kExplicit;
-  const bool windowed =
-      mask.window != attention::kNoWindow && keys >= kFewestWindowed && keys >= 4 * (2 * mask.window + 1);
-  const bool biased = position_ != nullptr && position_->has_bias();
-  if (!drops() && !biased) {
-    if (score_->dot_scale() && !windowed) return Path::kFused;
-    if (score_->attends(mask)) return Path::kLinear;
-  }
-  return windowed || batch * options_.n_heads * queries * keys > kMostWritten ? Path::kBlocked
-                                                                              : Path::kExplicit;
+  PathFacts facts;
+  facts.has_head_kernels = !options_.head_kernels.empty();
+  facts.drops = drops();
+  facts.is_biased = acts(options_.attention.position) == Acts::kBias;
+  facts.is_scaled_dot = score_->dot_scale().has_value();
+  facts.sums_keys = score_->attends(mask);
+  if (mask.window != attention::kNoWindow) facts.window = mask.window;
+  facts.rows = batch * options_.n_heads * queries;
+  facts.keys = keys;
+  return choose_path(facts);
 }
 
 MultiHeadAttentionResult MultiHeadAttentionImpl::attend(const Projected& projected,
@@ -178,11 +167,8 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::attend(const Projected& project
   }
   if (beside) {
     const torch::NoGradGuard no_grad;
-    const ScoreInput input{projected.q, projected.k, call.tokens_BS, projected.positions(),
-                           projected.v_BHSE.options()};
-    const torch::Tensor visible = attention::combine(
-        attention::resolve(call.mask, piece, projected.v_BHSE.device()), score_->allowed(input));
-    result.pattern = attention::masked_softmax(compare(input), visible)
+    const ScoreInput input = score_input(projected, call);
+    result.pattern = attention::masked_softmax(compare(input), visible(projected, call, input))
                          .expand({batch, options_.n_heads, piece.queries, piece.keys});
   }
   if (call.edit_heads) {
@@ -200,15 +186,14 @@ torch::Tensor MultiHeadAttentionImpl::written_out(const Projected& projected, co
   const Piece& piece = projected.piece;
   const std::vector<std::int64_t> shape = {projected.v_BHSE.size(0), options_.n_heads, piece.queries,
                                            piece.keys};
-  const ScoreInput input{projected.q, projected.k, call.tokens_BS, projected.positions(),
-                         projected.v_BHSE.options()};
+  const ScoreInput input = score_input(projected, call);
   torch::Tensor scores_BHTS = compare(input);
-  torch::Tensor visible = attention::combine(attention::resolve(call.mask, piece, projected.v_BHSE.device()),
-                                             score_->allowed(input));
+  torch::Tensor visible_BHTS = visible(projected, call, input);
   // Decisions are drawn for each example and head, also where a kernel is shared by them.
   if (drops()) scores_BHTS = scores_BHTS.expand(shape);
   if (is_training() && options_.attention.score_dropout > 0.0)
-    visible = attention::combine(visible, kept(scores_BHTS, options_.attention.score_dropout, call.dropout));
+    visible_BHTS =
+        attention::combine(visible_BHTS, kept(scores_BHTS, options_.attention.score_dropout, call.dropout));
   const attention::WeightEdit edit = [&](const torch::Tensor& weights) {
     torch::Tensor edited_BHTS =
         options_.head_kernels.empty() ? weights : with_kernels(weights.expand(shape), projected, call);
@@ -219,7 +204,7 @@ torch::Tensor MultiHeadAttentionImpl::written_out(const Projected& projected, co
     if (pattern != nullptr) *pattern = edited_BHTS.expand(shape);
     return dropout(edited_BHTS, options_.attention.attention_dropout, is_training(), call.dropout);
   };
-  return attention::attend_explicit(scores_BHTS, projected.v_BHSE, visible, edit).y;
+  return attention::attend_explicit(scores_BHTS, projected.v_BHSE, visible_BHTS, edit).y;
 }
 
 torch::Tensor MultiHeadAttentionImpl::in_blocks(const Projected& projected, const AttentionCall& call) {
@@ -271,31 +256,40 @@ torch::Tensor MultiHeadAttentionImpl::heads_of(const torch::Tensor& input_BTD, s
                      options_.n_heads);
 }
 
+/// Normed where queries and keys are, as Compares says.
+torch::Tensor MultiHeadAttentionImpl::queries_of(const torch::Tensor& x_BTD) const {
+  switch (compares(options_.attention.score)) {
+    case Compares::kProjections: {
+      const torch::Tensor q_BHTE = heads_of(x_BTD, 0);
+      return q_norm_ ? q_norm_.ptr()->forward(q_BHTE) : q_BHTE;
+    }
+    case Compares::kInput:
+      return x_BTD.unsqueeze(1);
+    default:
+      return {};
+  }
+}
+
 MultiHeadAttentionImpl::Projected MultiHeadAttentionImpl::project(const torch::Tensor& x_BTD,
                                                                   const torch::Tensor& memory_BSD) const {
-  Projected projected;
   switch (compares(options_.attention.score)) {
     case Compares::kNothing:
-      projected.v_BHSE = heads_of(memory_BSD, 0);
-      break;
+      return {{}, {}, heads_of(memory_BSD, 0)};
     case Compares::kInput:
-      projected = {x_BTD.unsqueeze(1), memory_BSD.unsqueeze(1), heads_of(memory_BSD, 0)};
-      break;
+      return {queries_of(x_BTD), memory_BSD.unsqueeze(1), heads_of(memory_BSD, 0)};
     case Compares::kProjections:
-      if (x_BTD.is_same(memory_BSD)) {
-        const std::vector<torch::Tensor> qkv =
-            torch::linear(x_BTD, in_proj_weight_, in_proj_bias_).chunk(3, -1);
-        const auto split = [&](std::size_t part) { return split_heads(qkv[part], options_.n_heads); };
-        projected = {split(0), split(1), split(2)};
-      } else {
-        projected = {heads_of(x_BTD, 0), heads_of(memory_BSD, 1), heads_of(memory_BSD, 2)};
-      }
       break;
   }
-  if (q_norm_) {
-    projected.q = q_norm_.ptr()->forward(projected.q);
-    projected.k = k_norm_.ptr()->forward(projected.k);
+  Projected projected;
+  if (x_BTD.is_same(memory_BSD)) {
+    const std::vector<torch::Tensor> qkv = torch::linear(x_BTD, in_proj_weight_, in_proj_bias_).chunk(3, -1);
+    const auto split = [&](std::size_t part) { return split_heads(qkv[part], options_.n_heads); };
+    projected = {split(0), split(1), split(2)};
+    if (q_norm_) projected.q = q_norm_.ptr()->forward(projected.q);
+  } else {
+    projected = {queries_of(x_BTD), heads_of(memory_BSD, 1), heads_of(memory_BSD, 2)};
   }
+  if (k_norm_) projected.k = k_norm_.ptr()->forward(projected.k);
   return projected;
 }
 
@@ -305,10 +299,21 @@ void MultiHeadAttentionImpl::turn(Projected& projected, std::int64_t first) cons
   projected.k = position_->turn(projected.k, first);
 }
 
+ScoreInput MultiHeadAttentionImpl::score_input(const Projected& projected, const AttentionCall& call) const {
+  return {projected.q, projected.k, call.tokens_BS, projected.positions(), projected.v_BHSE.options()};
+}
+
 torch::Tensor MultiHeadAttentionImpl::compare(const ScoreInput& input) {
   const torch::Tensor scores_BHTS = score_->forward(input);
-  return position_ != nullptr && position_->has_bias() ? scores_BHTS + position_->bias(input.q, input.piece)
-                                                       : scores_BHTS;
+  return acts(options_.attention.position) == Acts::kBias
+             ? scores_BHTS + position_->bias(input.q, input.piece)
+             : scores_BHTS;
+}
+
+torch::Tensor MultiHeadAttentionImpl::visible(const Projected& projected, const AttentionCall& call,
+                                              const ScoreInput& input) const {
+  return attention::combine(attention::resolve(call.mask, projected.piece, projected.v_BHSE.device()),
+                            score_->allowed(input));
 }
 
 torch::Tensor MultiHeadAttentionImpl::with_kernels(const torch::Tensor& pattern_BHTS,

@@ -7,13 +7,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <string_view>
 
 #include "src/attention/attend.hpp"
 #include "src/attention/piece.hpp"
 #include "src/nn/dropout.hpp"
 #include "src/nn/norm.hpp"
 #include "src/nn/options.hpp"
+#include "src/nn/path.hpp"
 #include "src/nn/relative_position.hpp"
 #include "src/nn/score.hpp"
 
@@ -59,16 +59,6 @@ struct AttentionCall {
   std::int64_t first_query = 0;  ///< position of the first query, in cross-attention
 };
 
-/// How a call attends. All give the same; kExplicit is the reference.
-enum class Path {
-  kExplicit,  ///< weights [B, H, T, S] are written out
-  kFused,     ///< LibTorch's scaled_dot_product_attention
-  kLinear,    ///< ScoreFunction::attend: O(T), no weights
-  kBlocked,   ///< rows a block at a time, computed again in backward: never [T, S] at once
-};
-/// "explicit", "fused", "linear", "blocked".
-std::string_view path_name(Path path);
-
 struct MultiHeadAttentionResult {
   torch::Tensor y;        ///< [B, T, D]
   torch::Tensor pattern;  ///< [B, H, T, S], before dropout, as edited; undefined under kOutput
@@ -109,12 +99,15 @@ class MultiHeadAttentionImpl : public torch::nn::Module {
     attention::Piece positions() const;
   };
   Projected project(const torch::Tensor& x_BTD, const torch::Tensor& memory_BSD) const;
+  torch::Tensor queries_of(const torch::Tensor& x_BTD) const;
   torch::Tensor heads_of(const torch::Tensor& input_BTD, std::int64_t part) const;
   void turn(Projected& projected, std::int64_t first) const;
   MultiHeadAttentionResult attend(const Projected& projected, const AttentionCall& call);
   torch::Tensor written_out(const Projected& projected, const AttentionCall& call, torch::Tensor* pattern);
   torch::Tensor in_blocks(const Projected& projected, const AttentionCall& call);
+  ScoreInput score_input(const Projected& projected, const AttentionCall& call) const;
   torch::Tensor compare(const ScoreInput& input);
+  torch::Tensor visible(const Projected& projected, const AttentionCall& call, const ScoreInput& input) const;
   torch::Tensor with_kernels(const torch::Tensor& pattern_BHTS, const Projected& projected,
                              const AttentionCall& call) const;
   bool drops() const;

@@ -41,15 +41,30 @@ constexpr bool is_learned(Score score) { return compares(score) == Compares::kPr
 
 /// How a token knows where it stands.
 enum class Position {
-#define HEADTORCH_POSITION(id, name, make) id,
+#define HEADTORCH_POSITION(id, name, acts, make) id,
 #include "src/nn/positions.def"
 #undef HEADTORCH_POSITION
 };
 inline constexpr std::string_view kPositionNames[] = {
-#define HEADTORCH_POSITION(id, name, make) name,
+#define HEADTORCH_POSITION(id, name, acts, make) name,
 #include "src/nn/positions.def"
 #undef HEADTORCH_POSITION
 };
+
+/// Where a position acts.
+enum class Acts {
+  kOutside,  ///< on the embedding, or not at all
+  kTurn,     ///< on queries and keys
+  kBias,     ///< on scores
+};
+constexpr Acts acts(Position position) {
+  constexpr Acts kOfPosition[] = {
+#define HEADTORCH_POSITION(id, name, acts, make) Acts::acts,
+#include "src/nn/positions.def"
+#undef HEADTORCH_POSITION
+  };
+  return kOfPosition[static_cast<std::size_t>(position)];
+}
 
 enum class NormPlace { kPre, kPost };
 enum class NormKind { kLayer, kRms };

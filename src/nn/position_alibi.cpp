@@ -10,7 +10,6 @@ namespace {
 class AlibiPosition final : public RelativePosition {
  public:
   explicit AlibiPosition(const PositionSizes& sizes) : n_heads_(sizes.n_heads) {}
-  bool has_bias() const override { return true; }
   torch::Tensor bias(const torch::Tensor& q_BHTE, const attention::Piece& piece) override {
     return attention::alibi_bias(attention::alibi_slopes(n_heads_), piece,
                                  q_BHTE.options().requires_grad(false));

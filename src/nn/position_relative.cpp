@@ -13,7 +13,6 @@ class BucketedPosition final : public RelativePosition {
   explicit BucketedPosition(const PositionSizes& sizes) {
     table_ = register_parameter("table", torch::zeros({sizes.n_heads, attention::T5Buckets{}.n_buckets}));
   }
-  bool has_bias() const override { return true; }
   torch::Tensor bias(const torch::Tensor& q_BHTE, const attention::Piece& piece) override {
     const torch::Tensor bucket_TS = attention::t5_buckets(piece, {}, q_BHTE.device());
     return table_.index_select(1, bucket_TS.flatten()).view({-1, piece.queries, piece.keys});

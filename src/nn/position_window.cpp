@@ -20,7 +20,6 @@ class WindowPosition final : public RelativePosition {
         register_parameter("log_bandwidth", torch::full({sizes.n_heads, 1, 1}, std::log(kStart)));
     by_query_ = register_parameter("by_query", torch::zeros({sizes.n_heads, sizes.head_width, 2}));
   }
-  bool has_bias() const override { return true; }
   torch::Tensor bias(const torch::Tensor& q_BHTE, const attention::Piece& piece) override {
     const torch::Tensor shift_BHT2 = torch::matmul(q_BHTE, by_query_);
     return attention::window_bias(offset_ + shift_BHT2.narrow(-1, 0, 1),

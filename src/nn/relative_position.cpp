@@ -8,7 +8,7 @@ std::shared_ptr<RelativePosition> added_to_embedding(const PositionSizes&) { ret
 
 std::shared_ptr<RelativePosition> make_relative_position(Position position, const PositionSizes& sizes) {
   constexpr std::shared_ptr<RelativePosition> (*kMakers[])(const PositionSizes&) = {
-#define HEADTORCH_POSITION(id, name, make) make,
+#define HEADTORCH_POSITION(id, name, acts, make) make,
 #include "src/nn/positions.def"
 #undef HEADTORCH_POSITION
   };

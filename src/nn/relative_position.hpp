@@ -18,7 +18,6 @@ class RelativePosition : public torch::nn::Module {
  public:
   /// Queries or keys at positions first .. first+T-1.
   virtual torch::Tensor turn(const torch::Tensor& x_BHTE, std::int64_t /*first*/) const { return x_BHTE; }
-  virtual bool has_bias() const { return false; }
   /// Added to scores: broadcastable to [B, H, T, S].  @param q_BHTE of the piece's queries.
   virtual torch::Tensor bias(const torch::Tensor& /*q_BHTE*/, const attention::Piece&) { return {}; }
 };
@@ -31,7 +30,8 @@ struct PositionSizes {
 /// of one feature.
 std::shared_ptr<RelativePosition> make_relative_position(Position position, const PositionSizes& sizes);
 
-#define HEADTORCH_POSITION(id, name, make) std::shared_ptr<RelativePosition> make(const PositionSizes& sizes);
+#define HEADTORCH_POSITION(id, name, acts, make) \
+  std::shared_ptr<RelativePosition> make(const PositionSizes& sizes);
 #include "src/nn/positions.def"
 #undef HEADTORCH_POSITION
 

@@ -98,16 +98,14 @@ void check_head_kernels(const models::ModelOptions& model) {
 void check_attention(const models::ModelOptions& model) {
   const std::string_view position = nn::kPositionNames[static_cast<std::size_t>(model.position)];
   const std::string_view score = nn::kScoreNames[static_cast<std::size_t>(model.attention.score)];
-  const bool is_bias = model.position == nn::Position::kRelative || model.position == nn::Position::kAlibi ||
-                       model.position == nn::Position::kLearnedWindow;
-  if (is_bias && model.attention.score == nn::Score::kLinear) {
+  const nn::Acts acts = nn::acts(model.position);
+  if (acts == nn::Acts::kBias && model.attention.score == nn::Score::kLinear) {
     throw ConfigError("model",
                       fmt::format("position = {} adds to scores and score = linear has none: expected "
                                   "none, sinusoidal, learned or rope",
                                   position));
   }
-  const bool inside = is_bias || model.position == nn::Position::kRope;
-  if (inside && !nn::is_learned(model.attention.score)) {
+  if (acts != nn::Acts::kOutside && !nn::is_learned(model.attention.score)) {
     throw ConfigError("model",
                       fmt::format("position = {} acts on learned queries and keys and score = {} has none: "
                                   "expected none, sinusoidal or learned",
