@@ -34,8 +34,9 @@ TEST(EncoderDecoder, padding_of_the_source_changes_nothing) {
     ModelInput other = some_input();
     other.source.tokens[1].narrow(0, kShortSource, 3).fill_(3);
     EXPECT_TRUE(identical(run(model, other), plain)) << one.name;
-    const ModelInput input = some_input().narrow(1, 1);
-    const ModelInput alone = {input.target, Sequence{input.source.tokens.narrow(1, 0, kShortSource)}};
+    const ModelInput both = some_input();
+    const ModelInput alone = {Sequence{both.target.tokens.narrow(0, 1, 1)},
+                              Sequence{both.source.tokens.narrow(0, 1, 1).narrow(1, 0, kShortSource)}};
     EXPECT_TRUE(close(run(model, alone), plain.narrow(0, 1, 1))) << one.name;
     other.source.tokens[1][0] = (other.source.tokens[1][0].item<std::int64_t>() + 1) % kSourceSymbols;
     EXPECT_FALSE(torch::equal(run(model, other)[1], plain[1])) << one.name;

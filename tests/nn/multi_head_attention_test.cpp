@@ -4,9 +4,7 @@
 
 #include <cmath>
 
-#include "src/attention/fixed_kernels.hpp"
 #include "src/attention/scores.hpp"
-#include "src/attention/softmax.hpp"
 #include "src/core/error.hpp"
 #include "src/nn/heads.hpp"
 #include "src/nn/self_attention.hpp"
@@ -270,72 +268,6 @@ TEST(MultiHeadAttention, scores_that_know_no_position_are_permutation_equivarian
         module->forward(x.index_select(1, order), masked({}, Keep::kOutput, tokens().index_select(1, order)))
             .y;
     EXPECT_TRUE(close(mixed, plain.index_select(1, order))) << static_cast<int>(score);
-  }
-}
-
-// ---- what each score is
-
-Tensor pattern_of(Score score, const Mask& mask = {}) {
-  return make(6, 2, score_options(score))
-      ->forward(normal({2, 5, 6}, 4), masked(mask, Keep::kPattern))
-      .pattern;
-}
-
-TEST(FixedScores, uniform_and_self) {
-  EXPECT_TRUE(close(pattern_of(Score::kUniform), torch::full({2, 2, 5, 5}, 0.2, torch::kFloat64)));
-  const Tensor early = torch::ones({5, 5}, torch::kFloat64).tril();
-  EXPECT_TRUE(close(pattern_of(Score::kUniform, masks(5)[1]),
-                    (early / early.sum(-1, true)).expand({2, 2, 5, 5}).contiguous()));
-  EXPECT_TRUE(
-      identical(pattern_of(Score::kSelf), torch::eye(5, torch::kFloat64).expand({2, 2, 5, 5}).contiguous()));
-}
-
-TEST(FixedScores, same_token) {
-  const Tensor half = doubles({.5, 0, .5, 0, 0}, {5});
-  const Tensor pattern = pattern_of(Score::kSameToken);  // tokens 3 1 3 2 1 and 0 0 4 0 4
-  EXPECT_TRUE(close(pattern[0][1][0], half));
-  EXPECT_TRUE(close(pattern[0][0][3], doubles({0, 0, 0, 1, 0}, {5})));
-  EXPECT_TRUE(close(pattern[1][0][3], doubles({1 / 3., 1 / 3., 0, 1 / 3., 0}, {5})));
-  MultiHeadAttention module = make(6, 2, score_options(Score::kSameToken));
-  EXPECT_THROW(module->forward(normal({2, 5, 6}, 4)), ShapeError);
-}
-
-TEST(FixedScores, positional_kernels_have_their_own_bandwidth_a_head) {
-  const auto expected = [](attention::KernelShape shape) {
-    const Tensor one = attention::positional_log_kernel({shape, {1.5, 2.5}, {1.0}, {-1.0}}, 2,
-                                                        attention::whole(5, 5), torch::kFloat64);
-    return attention::masked_softmax(one, {}).expand({2, 2, 5, 5}).contiguous();
-  };
-  EXPECT_TRUE(close(pattern_of(Score::kFixedGaussian), expected(attention::KernelShape::kGaussian)));
-  EXPECT_TRUE(close(pattern_of(Score::kFixedExponential), expected(attention::KernelShape::kExponential)));
-}
-
-TEST(FixedScores, untrained_gaussian_compares_inputs_and_is_detached) {
-  const Tensor x = normal({2, 5, 6}, 4);
-  MultiHeadAttention module = make(6, 2, score_options(Score::kUntrainedGaussian));
-  const Tensor squares = (x.unsqueeze(2) - x.unsqueeze(1)).square().sum(-1);
-  const Tensor expected = torch::stack(
-      {torch::softmax(squares / (-2 * 1.5 * 1.5), -1), torch::softmax(squares / (-2 * 2.5 * 2.5), -1)}, 1);
-  EXPECT_TRUE(close(module->forward(x, masked({}, Keep::kPattern)).pattern, expected));
-  EXPECT_FALSE(module->scores(x.clone().requires_grad_(), x).requires_grad());
-}
-
-TEST(FixedScores, raw_dot_compares_inputs_and_trains_through_them) {
-  const Tensor x = normal({2, 5, 6}, 4);
-  MultiHeadAttention module = make(6, 2, score_options(Score::kRawDot));
-  const Tensor weights = torch::softmax(torch::matmul(x, x.transpose(1, 2)) / std::sqrt(6.0), -1);
-  EXPECT_TRUE(
-      close(module->forward(x, masked({}, Keep::kPattern)).pattern, torch::stack({weights, weights}, 1)));
-  EXPECT_TRUE(module->scores(x.clone().requires_grad_(), x).requires_grad());
-  EXPECT_FALSE(takes_fused_path(*module));
-}
-
-TEST(FixedScores, have_no_queries_and_no_keys_to_train) {
-  const std::int64_t d = 6;
-  for (const Score score : kScores) {
-    if (make(d, 2, score_options(score))->has_projections()) continue;
-    const std::int64_t parts = 2;
-    EXPECT_EQ(test::parameter_count(*make(d, 2, score_options(score))), parts * (d * d + d));
   }
 }
 

@@ -71,7 +71,7 @@ build_target() {
   jobs=$(job_count)
   printf '%s\n' "$settings" >"$stamp.new"
   if [[ ! -e $build/.ninja_log ]]; then
-    say "4/4 building with $jobs jobs (4 to 6 minutes on two processors the first time)"
+    say "4/4 building with $jobs jobs (about 15 minutes on two processors the first time, tests included)"
   fi
   if ! follow "4/4 building" "$logs/build.log" env NINJA_STATUS='[%f/%t] ' ninja -C "$build" -j "$jobs" "$target"; then
     sed -n '/^FAILED:/,$p' "$logs/build.log" | head -n 40 >&2
