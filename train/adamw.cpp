@@ -26,7 +26,7 @@ AdamW::AdamW(torch::nn::Module& module, const AdamWOptions& options)
   gradient_ = torch::zeros_like(values_);
   mean_ = torch::zeros_like(values_);
   square_ = torch::zeros_like(values_);
-  taken_ = torch::zeros({}, values_.options().dtype(torch::kFloat32));
+  if (values_.is_cpu() && values_.scalar_type() == torch::kFloat32) kernels_ = kernels::kernels();
 }
 
 void AdamW::flatten(const std::vector<torch::Tensor>& gradients, torch::Tensor& flat) const {
@@ -42,25 +42,52 @@ void AdamW::flatten(const std::vector<torch::Tensor>& gradients, torch::Tensor& 
   }
 }
 
-double AdamW::step(double lr, double clip) {
+double AdamW::norm_of_gradient() const {
+  if (kernels_ == nullptr) return gradient_.norm().item<double>();
+  double sum = 0.0;
+  kernels_->sum_of_squares({gradient_.numel(), gradient_.data_ptr<float>(), &sum});
+  return std::sqrt(sum);
+}
+
+double AdamW::step(double lr, double clip, double scale) {
   const torch::NoGradGuard no_grad;
-  const double norm = gradient_.norm().item<double>();
+  const double norm = norm_of_gradient() * scale;
   if (!std::isfinite(norm)) return norm;
-  if (clip > 0.0 && norm > clip) gradient_.mul_(clip / norm);
-  taken_.add_(1.0);
-  const auto update = [&](std::int64_t first, std::int64_t count, double decay) {
-    const auto part = [&](torch::Tensor& buffer) {
-      return std::vector<torch::Tensor>{buffer.narrow(0, first, count)};
-    };
-    if (count > 0) {
-      at::_fused_adamw_(part(values_), part(gradient_), part(mean_), part(square_), {}, {taken_}, lr,
-                        options_.beta1, options_.beta2, decay, options_.eps, /*amsgrad=*/false,
-                        /*maximize=*/false);
-    }
-  };
-  update(0, n_decayed_, options_.weight_decay);
-  update(n_decayed_, values_.numel() - n_decayed_, 0.0);
+  if (clip > 0.0 && norm > clip) scale *= clip / norm;
+  ++taken_;
+  update(0, n_decayed_, lr, options_.weight_decay, scale);
+  update(n_decayed_, values_.numel() - n_decayed_, lr, 0.0, scale);
   return norm;
+}
+
+void AdamW::update(std::int64_t first, std::int64_t count, double lr, double weight_decay,
+                   double gradient_scale) {
+  if (count == 0) return;
+  if (kernels_ != nullptr) {
+    const auto at = [first](const torch::Tensor& buffer) { return buffer.data_ptr<float>() + first; };
+    kernels_->adamw_step({.count = count,
+                          .values = at(values_),
+                          .gradient = at(gradient_),
+                          .mean = at(mean_),
+                          .square = at(square_),
+                          .gradient_scale = static_cast<float>(gradient_scale),
+                          .lr = lr,
+                          .beta1 = options_.beta1,
+                          .beta2 = options_.beta2,
+                          .eps = options_.eps,
+                          .weight_decay = weight_decay,
+                          .step = taken_});
+    return;
+  }
+  const auto part = [&](const torch::Tensor& buffer) {
+    return std::vector<torch::Tensor>{buffer.narrow(0, first, count)};
+  };
+  const torch::Tensor steps_taken =
+      torch::full({}, static_cast<double>(taken_), values_.options().dtype(torch::kFloat32));
+  at::_fused_adamw_(part(values_), {gradient_.narrow(0, first, count) * gradient_scale}, part(mean_),
+                    part(square_), {}, {steps_taken}, lr, options_.beta1, options_.beta2, weight_decay,
+                    options_.eps,
+                    /*amsgrad=*/false, /*maximize=*/false);
 }
 
 }  // namespace headtorch::train

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/kernels/kernels.hpp"
+
 namespace headtorch::train {
 
 struct AdamWOptions {
@@ -20,6 +22,8 @@ class AdamW {
 
   /// The parameters, in the buffer's order: those that decay first.
   const std::vector<torch::Tensor>& parameters() const { return parameters_; }
+  /// The buffer itself; [n].
+  const torch::Tensor& values() const { return values_; }
   /// Same order and layout as the buffer; [n].
   torch::Tensor& gradient() { return gradient_; }
   /// A [n] buffer for one share of the gradient.
@@ -27,16 +31,21 @@ class AdamW {
   /// Writes one gradient a parameter (undefined: zero) into `flat`.
   void flatten(const std::vector<torch::Tensor>& gradients, torch::Tensor& flat) const;
 
-  /// Scales the gradient down to a global norm of at most `clip` (0: leaves it) and takes a step at rate
-  /// `lr`; leaves everything as it is when the norm is not finite.  @returns the norm before clipping.
-  /// Pascanu et al. 2013.
-  double step(double lr, double clip);
+  /// Multiplies the gradient by `scale`, then down to a global norm of at most `clip` (0: leaves it), and
+  /// takes a step at rate `lr`; changes nothing when the norm is not finite.  @returns the norm before
+  /// clipping. Pascanu et al. 2013.
+  double step(double lr, double clip, double scale = 1.0);
 
  private:
+  double norm_of_gradient() const;
+  void update(std::int64_t first, std::int64_t count, double lr, double weight_decay, double gradient_scale);
+
   AdamWOptions options_;
   std::vector<torch::Tensor> parameters_;
-  torch::Tensor values_, gradient_, mean_, square_, taken_;  // [n], taken_ a scalar
-  std::int64_t n_decayed_ = 0;                               // elements
+  torch::Tensor values_, gradient_, mean_, square_;  // [n]
+  std::int64_t n_decayed_ = 0;                       // elements
+  std::int64_t taken_ = 0;                           // steps
+  const kernels::Kernels* kernels_ = nullptr;        // null: through LibTorch
 };
 
 }  // namespace headtorch::train

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -17,6 +18,7 @@
 #include "train/batch.hpp"
 #include "train/checkpoint.hpp"
 #include "train/device.hpp"
+#include "train/engine_for.hpp"
 #include "train/entropy_bonus.hpp"
 #include "train/evaluate.hpp"
 #include "train/head_study.hpp"
@@ -74,6 +76,8 @@ class Run {
     check_precision(options_.precision, device_);
     for (std::int64_t share = 0; share < replicas_.size(); ++share)
       gradients_.push_back(optimizer_.new_gradient());
+    why_modules_ = why_modules(config_, task_.shape(), device_);
+    if (why_modules_.empty()) engine_ = make_engine(model_, optimizer_, config_, replicas_.size());
     inputs_ = default_inputs(task_, samples_to_record());
   }
 
@@ -83,7 +87,9 @@ class Run {
     result.threads = replicas_.size();
     result.device = device_.is_cpu() ? "cpu" : "cuda";
     model_->train();
-    result.attention_path = attention_path();
+    result.engine = engine_ ? "kernels" : "modules";
+    result.attention_path = engine_ ? "kernels" : attention_path();
+    if (observer_.on_start) observer_.on_start(engine_ ? engine_->name() : "", why_modules_);
     start_ = Clock::now();
 
     std::int64_t clipped = 0, in_a_row = 0;
@@ -99,7 +105,8 @@ class Run {
       metrics.lr = learning_rate(options_, step);
       metrics.loss = loss.value_or(std::numeric_limits<double>::quiet_NaN());
       metrics.grad_norm = std::numeric_limits<double>::quiet_NaN();
-      if (loss && std::isfinite(*loss)) metrics.grad_norm = optimizer_.step(metrics.lr, options_.clip);
+      if (loss && std::isfinite(*loss))
+        metrics.grad_norm = optimizer_.step(metrics.lr, options_.clip, gradient_scale_);
       if (loss) loss_scale_.update(std::isfinite(*loss) && std::isfinite(metrics.grad_norm));
       metrics.non_finite = loss.has_value() && !(std::isfinite(*loss) && std::isfinite(metrics.grad_norm));
       metrics.clipped = !metrics.non_finite && options_.clip > 0.0 && metrics.grad_norm > options_.clip;
@@ -156,8 +163,8 @@ class Run {
     return seconds_since(start);
   }
 
-  /// Leaves the gradient of the mean loss over all counted positions of the step in the optimizer.
-  /// @returns that mean, or nothing when no position was counted.
+  /// Leaves the gradient of the summed loss in the optimizer, and the factor that makes it that of the mean
+  /// over all counted positions of the step.  @returns that mean, or nothing when no position was counted.
   std::optional<double> accumulate_gradient(std::int64_t step) {
     const std::int64_t shares = replicas_.size();
     std::vector<double> losses(static_cast<std::size_t>(shares));
@@ -165,6 +172,7 @@ class Run {
     torch::Tensor& total = optimizer_.gradient();
     double loss = 0.0;
     std::int64_t counted = 0;
+    if (engine_) engine_->refresh();
     for (std::int64_t part = 0; part < options_.accumulate; ++part) {
       const std::int64_t batch_index = (step - 1) * options_.accumulate + part;
       replicas_.run([&](std::int64_t share) {
@@ -173,8 +181,17 @@ class Run {
         const tasks::Batch batch =
             task_.batch(tasks::Split::kTrain, batch_index * options_.batch + first, last - first);
         const auto at = static_cast<std::size_t>(share);
-        counts[at] = count_labels(batch);
-        losses[at] = backward(batch, batch_index, first, gradients_[at]);
+        if (engine_) {
+          gradients_[at].zero_();
+          const engine::Counted own = engine_->accumulate(
+              share, {batch.examples, batch.length, batch.tokens, batch.labels, first},
+              {static_cast<std::uint64_t>(options_.seed), batch_index}, gradients_[at].data_ptr<float>());
+          losses[at] = own.loss;
+          counts[at] = own.positions;
+        } else {
+          counts[at] = count_labels(batch);
+          losses[at] = backward(batch, batch_index, first, gradients_[at]);
+        }
       });
       const torch::NoGradGuard no_grad;
       for (std::size_t share = 0; share < gradients_.size(); ++share) {  // a fixed order of summation
@@ -188,7 +205,7 @@ class Run {
       }
     }
     if (counted == 0) return std::nullopt;
-    total.div_(static_cast<double>(counted) * loss_scale_.factor());
+    gradient_scale_ = 1.0 / (static_cast<double>(counted) * loss_scale_.factor());
     return loss / static_cast<double>(counted);
   }
 
@@ -341,6 +358,9 @@ class Run {
   LossScale loss_scale_;
   AdamW optimizer_;
   Replicas replicas_;
+  std::string why_modules_;
+  std::unique_ptr<engine::Engine> engine_;  // null: the modules
+  double gradient_scale_ = 1.0;
   std::vector<torch::Tensor> gradients_;  // one flat buffer a share
   tasks::Batch inputs_;
   Clock::time_point start_;

@@ -64,6 +64,9 @@ struct StepMetrics {
 /// What a run tells while it goes on; empty functions are not called. All calls come from the caller's
 /// thread.
 struct RunObserver {
+  /// Before the first step. `kernels`: what multiplies (train/engine), for people; empty: the torch::nn
+  /// modules, because of `why_not`.
+  std::function<void(std::string_view kernels, std::string_view why_not)> on_start;
   std::function<void(const StepMetrics&)> on_step;
   std::function<void(std::int64_t step, const Evaluation&, double wall_seconds)>
       on_evaluation;                                       ///< on validation data
@@ -82,8 +85,10 @@ struct RunResult {
   double seconds = 0.0;    ///< of the optimizer loop alone
   double tokens_per_second = 0.0;
   std::int64_t threads = 0;
-  std::string device;          ///< "cpu" or "cuda"
-  std::string attention_path;  ///< how training attends: "explicit", "fused", "linear" or "blocked"
+  std::string device;  ///< "cpu" or "cuda"
+  std::string engine;  ///< "kernels" (train/engine) or "modules"
+  std::string
+      attention_path;  ///< how training attends: "kernels", "explicit", "fused", "linear" or "blocked"
   double estimated_bytes = 0.0, peak_bytes = 0.0;  ///< of memory: before the run, and the process's most
   std::string stop_reason;  ///< why training ended before its last step; empty: it did not
   std::int64_t non_finite_steps = 0;

@@ -180,6 +180,7 @@ ordered_json run_document(const std::string& run, const train::RunConfig& config
       {"stop_reason", result.stop_reason.empty() ? ordered_json(nullptr) : ordered_json(result.stop_reason)},
       {"ending", ending_name(result.ending)},
       {"seed", config.train.seed},
+      {"engine", result.engine},
       {"attention_path", result.attention_path},
       {"estimated_mib", json_number(result.estimated_bytes / kMebibyte)},
       {"peak_rss_mib", json_number(result.peak_bytes / kMebibyte)},

@@ -56,6 +56,10 @@ void Recorder::draw_into(const std::filesystem::path& place) {
 
 train::RunObserver Recorder::observer() {
   train::RunObserver observer;
+  observer.on_start = [this](std::string_view kernels, std::string_view why_not) {
+    progress_.line(kernels.empty() ? fmt::format("trains through the torch::nn modules: {}", why_not)
+                                   : fmt::format("trains through the engine, products by {}", kernels));
+  };
   observer.on_step = [this](const train::StepMetrics& metrics) {
     add_line(metrics_line(metrics));
     events().add(metrics);

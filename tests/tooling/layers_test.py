@@ -17,7 +17,7 @@ FORMATTING = re.compile(r"(fmt|spdlog)/")
 MOST_TORCH_FILES = 105
 # Beyond the arrow, for headers that are plain structs (free of torch): report shows what train found, and the settings
 # hold what models are made from.
-PLAIN_HEADERS = {"report": {"train", "settings"}, "settings": {"models", "nn"}}
+PLAIN_HEADERS = {"report": {"train", "settings"}, "settings": {"models", "nn"}, "engine": {"models", "nn"}}
 
 
 def read_layers():

@@ -19,6 +19,12 @@ enum class DeviceChoice { kAuto, kCpu, kCuda };
 /// Of matrix products; weights, norms, softmax, losses and the optimizer stay in float32.
 enum class Precision { kFloat32, kBfloat16, kFloat16 };
 
+/// What goes forward and backward in training.
+enum class EngineChoice {
+  kAuto,     ///< kernels of this project where they know the model (train/engine), else the modules
+  kModules,  ///< the torch::nn modules, always
+};
+
 /// The `[train]` section.
 struct TrainOptions {
   std::int64_t steps = 600;
@@ -38,6 +44,7 @@ struct TrainOptions {
   std::int64_t seed = 1;
   DeviceChoice device = DeviceChoice::kAuto;
   Precision precision = Precision::kFloat32;
+  EngineChoice engine = EngineChoice::kAuto;
   bool recompute = false;  ///< layers compute what their backward needs again, to save memory
   std::vector<std::int64_t> eval_lengths =
       {};                             ///< lengths at which the trained model is tested besides its own

@@ -156,6 +156,10 @@ std::vector<Field> train_fields() {
       {"train", "precision", "of matrix products; weights, softmax and norms stay in float32",
        choice<Precision>(
            {"float32", "bfloat16", "float16"}, [](RunConfig & c) -> auto& { return c.train.precision; })},
+      {"train", "engine",
+       "auto: own kernels for the models that they know; modules: torch::nn modules always",
+       choice<EngineChoice>(
+           {"auto", "modules"}, [](RunConfig & c) -> auto& { return c.train.engine; })},
       {"train", "recompute", "layers compute what backward needs again: less memory, more time",
        Boolean{[](RunConfig& c) -> bool& { return c.train.recompute; }}},
       {"train", "eval_lengths", "sequence lengths at which the trained model is tested besides its own",

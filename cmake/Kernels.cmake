@@ -1,0 +1,25 @@
+# headtorch_compile_kernels(LAYER): compiles LAYER's simd/*.cpp once for each instruction set, each in a namespace of its own.
+# The program chooses among them when it starts (src/kernels/kernels.cpp). Elsewhere than on x86-64 there are none.
+function(headtorch_compile_kernels layer)
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    return()
+  endif()
+  target_compile_definitions(headtorch_${layer} PRIVATE HEADTORCH_HAS_SIMD)
+  set(avx2 -mavx2 -mfma)
+  set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp")
+  foreach(set avx2 avx512)
+    set(objects headtorch_kernels_${set})
+    add_library(${objects} OBJECT ${sources})
+    target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${objects} PRIVATE headtorch_compile_settings)
+    # Optimised in every build type: the intrinsics want constants, and nothing else in them is worth stepping through.
+    target_compile_options(${objects} PRIVATE ${${set}} -O3 -ffp-contract=fast)
+    target_compile_definitions(${objects} PRIVATE HEADTORCH_SET=${set})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      # False alarms of g++ 12 about its own intrinsics: gcc.gnu.org/bugzilla/show_bug.cgi?id=105593
+      target_compile_options(${objects} PRIVATE -Wno-maybe-uninitialized)
+    endif()
+    target_sources(headtorch_${layer} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  endforeach()
+endfunction()

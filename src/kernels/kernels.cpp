@@ -1,0 +1,57 @@
+#include "src/kernels/kernels.hpp"
+
+#include <cmath>
+
+namespace headtorch::kernels {
+
+#if defined(HEADTORCH_HAS_SIMD)
+namespace avx2 {
+extern const Kernels table;
+}
+namespace avx512 {
+extern const Kernels table;
+}
+
+namespace {
+
+bool has(InstructionSet set) {
+  if (set == InstructionSet::kAvx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("fma");
+}
+
+}  // namespace
+
+const Kernels* kernels_for(InstructionSet set) {
+  if (!has(set)) return nullptr;
+  return set == InstructionSet::kAvx2 ? &avx2::table : &avx512::table;
+}
+#else
+const Kernels* kernels_for(InstructionSet) { return nullptr; }
+#endif
+
+const Kernels* kernels() {
+  static const Kernels* const best = [] {
+    const Kernels* widest = kernels_for(InstructionSet::kAvx512);
+    return widest != nullptr ? widest : kernels_for(InstructionSet::kAvx2);
+  }();
+  return best;
+}
+
+const Products* bfloat16_products() { return nullptr; }
+
+std::uint32_t dropout_threshold(double p) { return static_cast<std::uint32_t>(std::lround(p * 65536.0)); }
+
+float dropout_scale(std::uint32_t threshold) {
+  return threshold >= 65536 ? 0.0F : static_cast<float>(65536.0 / (65536.0 - threshold));
+}
+
+std::size_t attention_scratch_bytes(const AttentionSizes& sizes) {
+  // Room for the widest vectors: four copies of a head's tokens (one in panels), and two blocks of 32 rows of
+  // weights.
+  const std::int64_t features = (sizes.features + 15) / 16 * 16, tokens = (sizes.tokens + 31) / 32 * 32;
+  return static_cast<std::size_t>(4 * tokens * features + 2 * 32 * sizes.weight_stride()) * sizeof(float);
+}
+
+}  // namespace headtorch::kernels

@@ -1,0 +1,380 @@
+#include "train/engine/share.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace headtorch::train::engine {
+namespace {
+
+constexpr std::int64_t kPlacesPerStep = 1 << 16;  // as nn::DropoutStream numbers them
+
+/// Floats that a token leaves behind for its backward pass.
+std::int64_t floats_a_token(const Model& model, std::int64_t length) {
+  const Sizes& s = model.sizes;
+  return s.layers * (8 * s.width + s.heads * length + 2 * s.hidden);
+}
+
+}  // namespace
+
+std::int64_t Share::sequences_at_once(const Model& model, std::int64_t length) {
+  constexpr std::int64_t kFloats = 3 << 17;  // 1.5 MiB, of a second cache of 1 or 2
+  constexpr std::int64_t kFewestRows = 64;   // products of fewer rows do not pay for reading the weights
+  const std::int64_t rows = std::max(kFloats / floats_a_token(model, length), kFewestRows);
+  return std::max<std::int64_t>(rows / length, 1);
+}
+
+Share::Share(const Model& model, const PackedWeights& weights, const kernels::Kernels& kernels,
+             const kernels::Products& products)
+    : model_(model), weights_(weights), kernels_(kernels), products_(products) {
+  const Sizes& s = model.sizes;
+  const std::int64_t sequences = sequences_at_once(model, s.longest);
+  most_rows_ = sequences * s.longest;
+  const std::int64_t rows = most_rows_;
+  const auto bits = [](std::int64_t elements) { return Bytes((elements + 7) / 8 + kernels::kDropoutSlack); };
+
+  for (std::int64_t i = 0; i <= branches(); ++i) {
+    Stream stream;
+    const std::int64_t norm = is_pre() ? i : i - 1;  // which of the model's norms, in order
+    const std::int64_t a_layer = s.hidden > 0 ? 2 : 1;
+    if (norm == branches()) {
+      stream.norm = model.norm;
+    } else if (norm >= 0) {
+      const Layer& layer = model.layers[static_cast<std::size_t>(norm / a_layer)];
+      stream.norm = norm % a_layer == 0 ? layer.norm1 : layer.norm2;
+    }
+    stream.sum = Floats(rows * s.width);
+    stream.y = Floats(rows * s.width);
+    stream.mean = Floats(rows);
+    stream.inverse_sd = Floats(rows);
+    stream.dropped = bits(rows * s.width);
+    streams_.push_back(std::move(stream));
+  }
+  const kernels::AttentionSizes attention{sequences, s.longest, s.heads, s.width / s.heads};
+  for (std::int64_t i = 0; i < s.layers; ++i) {
+    const std::int64_t rows_of_weights = rows * s.heads;
+    attentions_.push_back({Floats(rows * 3 * s.width), Floats(rows_of_weights * attention.weight_stride()),
+                           Floats(rows * s.width), bits(rows_of_weights * s.longest)});
+    if (s.hidden > 0)
+      feed_forwards_.push_back({Floats(rows * s.hidden), Floats(rows * s.hidden), bits(rows * s.hidden)});
+  }
+  embedding_dropped_ = bits(rows * s.width);
+  for (Floats* floats :
+       {&branch_, &counted_rows_, &d_y_, &d_sum_, &d_branch_, &d_attention_, &d_counted_rows_})
+    *floats = Floats(rows * s.width);
+  d_qkv_ = Floats(rows * 3 * s.width);
+  d_hidden_ = Floats(rows * s.hidden);
+  logits_ = Floats(rows * s.classes);
+
+  std::size_t scratch = kernels::attention_scratch_bytes(attention);
+  for (const std::int64_t out : {3 * s.width, s.width, s.hidden, s.classes}) {
+    for (const auto& [m, n, k] :
+         {std::array{rows, out, s.width}, {rows, s.width, out}, {out, s.width, rows}, {s.width, out, rows}})
+      scratch = std::max(scratch, products.scratch_bytes(m, n, k));
+  }
+  scratch_ = Bytes(static_cast<std::int64_t>(scratch));
+}
+
+std::int64_t Share::branches() const { return model_.sizes.layers * (model_.sizes.hidden > 0 ? 2 : 1); }
+
+kernels::AttentionSizes Share::attention_sizes() const {
+  return {examples_, length_, model_.sizes.heads, model_.sizes.width / model_.sizes.heads};
+}
+
+kernels::AttentionRule Share::attention_rule(const kernels::DropoutBits& dropout) const {
+  return {.causal = model_.causal, .dropout = dropout.bits, .dropout_scale = dropout.scale};
+}
+
+Counted Share::accumulate(const Sequences& sequences, const DropoutKey& key, float* gradient) {
+  Counted total;
+  const std::int64_t length = sequences.length, at_once = std::max<std::int64_t>(most_rows_ / length, 1);
+  for (std::int64_t first = 0; first < sequences.count; first += at_once) {
+    const std::int64_t count = std::min(at_once, sequences.count - first);
+    const auto part = [&](std::span<const std::int64_t> all) {
+      return all.subspan(static_cast<std::size_t>(first * length), static_cast<std::size_t>(count * length));
+    };
+    const Counted here = chunk(
+        {count, length, part(sequences.tokens), part(sequences.labels), sequences.first_example + first}, key,
+        gradient);
+    total.loss += here.loss;
+    total.positions += here.positions;
+  }
+  return total;
+}
+
+Counted Share::chunk(const Sequences& sequences, const DropoutKey& key, float* gradient) {
+  examples_ = sequences.count;
+  length_ = sequences.length;
+  rows_ = examples_ * length_;
+  Draws draws{key, sequences.first_example, 0};
+  embed(sequences, draws);
+  std::int64_t at = 0;
+  for (std::int64_t layer = 0; layer < model_.sizes.layers; ++layer) {
+    attend(layer, stream(at).y.data(), draws);
+    join(++at, draws);
+    if (model_.sizes.hidden == 0) continue;
+    feed_forward(layer, stream(at).y.data(), draws);
+    join(++at, draws);
+  }
+
+  const Counted counted = predict(sequences, gradient);
+  if (counted.positions == 0) return counted;
+
+  for (std::int64_t layer = model_.sizes.layers - 1; layer >= 0; --layer) {
+    if (model_.sizes.hidden > 0) {
+      join_backward(at--, gradient);
+      feed_forward_backward(layer, stream(at).y.data(), gradient);
+    }
+    join_backward(at--, gradient);
+    attend_backward(layer, stream(at).y.data(), gradient);
+  }
+  embed_backward(sequences, gradient);
+  return counted;
+}
+
+void Share::embed(const Sequences& sequences, Draws& draws) {
+  const std::int64_t width = model_.sizes.width;
+  Stream& first = stream(0);
+  float* x = (is_pre() ? first.sum : first.y).data();
+  const float* positions = model_.positions ? model_.positions.values : model_.position_code.data();
+  for (std::int64_t row = 0; row < rows_; ++row) {
+    const float* token = model_.embedding.values + sequences.tokens[static_cast<std::size_t>(row)] * width;
+    float* out = x + row * width;
+    if (positions == nullptr) {
+      std::copy_n(token, width, out);
+    } else {
+      const float* position = positions + row % length_ * width;
+      for (std::int64_t j = 0; j < width; ++j) out[j] = token[j] + position[j];
+    }
+  }
+  const kernels::DropoutBits dropout = draw(model_.dropout, length_ * width, embedding_dropped_, draws);
+  if (dropout.bits != nullptr) kernels_.apply_dropout({rows_ * width, x, dropout, x});
+  if (!is_pre()) return;
+  kernels_.residual_norm_forward({.rows = rows_,
+                                  .features = width,
+                                  .x = x,
+                                  .weight = first.norm.weight.values,
+                                  .bias = first.norm.bias.values,
+                                  .eps = model_.norm_eps,
+                                  .y = first.y.data(),
+                                  .mean = first.norm.bias ? first.mean.data() : nullptr,
+                                  .inverse_sd = first.inverse_sd.data()});
+}
+
+void Share::attend(std::int64_t layer, const float* x, Draws& draws) {
+  Attention& own = attentions_[static_cast<std::size_t>(layer)];
+  const PackedLayer& weights = weights_.layer(layer);
+  multiply({x, rows_}, weights.in_proj, own.qkv.data());
+  if (!model_.turn_cosine.empty())
+    kernels_.turn_pairs(
+        {attention_sizes(), own.qkv.data(), model_.turn_cosine.data(), model_.turn_sine.data()});
+  const kernels::DropoutBits dropout =
+      draw(model_.attention_dropout, model_.sizes.heads * length_ * length_, own.dropped, draws);
+  kernels_.attention_forward({attention_sizes(), attention_rule(dropout), model_.attention_scale,
+                              own.qkv.data(), own.weights.data(), own.y.data(), scratch_.data()});
+  multiply({own.y.data(), rows_}, weights.out_proj, branch_.data());
+}
+
+void Share::feed_forward(std::int64_t layer, const float* x, Draws& draws) {
+  FeedForward& own = feed_forwards_[static_cast<std::size_t>(layer)];
+  const PackedLayer& weights = weights_.layer(layer);
+  multiply({x, rows_}, weights.linear1, own.factor.data());
+  const kernels::DropoutBits dropout =
+      draw(model_.dropout, length_ * model_.sizes.hidden, own.dropped, draws);
+  const auto kind = model_.activation == nn::Activation::kRelu ? kernels::ActivationKind::kRelu
+                                                               : kernels::ActivationKind::kGelu;
+  kernels_.activation_forward({kind, rows_ * model_.sizes.hidden, own.factor.data(), dropout, own.y.data()});
+  multiply({own.y.data(), rows_}, weights.linear2, branch_.data());
+}
+
+void Share::join(std::int64_t index, Draws& draws) {
+  const std::int64_t width = model_.sizes.width;
+  Stream &before = stream(index - 1), &own = stream(index);
+  const kernels::DropoutBits dropout = draw(model_.dropout, length_ * width, own.dropped, draws);
+  kernels_.residual_norm_forward({.rows = rows_,
+                                  .features = width,
+                                  .branch = branch_.data(),
+                                  .dropout = dropout,
+                                  .x = (is_pre() ? before.sum : before.y).data(),
+                                  .weight = own.norm.weight.values,
+                                  .bias = own.norm.bias.values,
+                                  .eps = model_.norm_eps,
+                                  .sum = own.sum.data(),
+                                  .y = own.y.data(),
+                                  .mean = own.norm.bias ? own.mean.data() : nullptr,
+                                  .inverse_sd = own.inverse_sd.data()});
+}
+
+Counted Share::predict(const Sequences& sequences, float* gradient) {
+  const std::int64_t width = model_.sizes.width;
+  counted_labels_.clear();
+  counted_places_.clear();
+  for (std::int64_t row = 0; row < rows_; ++row) {
+    const std::int64_t label = sequences.labels[static_cast<std::size_t>(row)];
+    if (label < 0) continue;
+    counted_labels_.push_back(label);
+    counted_places_.push_back(row);
+  }
+  const auto count = static_cast<std::int64_t>(counted_places_.size());
+  if (count == 0) return {};
+  // Only positions that are counted are predicted.
+  const bool all = count == rows_;
+  const float* x = stream(branches()).y.data();
+  float* d_x = d_y_.data();
+  if (!all) {
+    for (std::int64_t i = 0; i < count; ++i)
+      std::copy_n(x + counted_places_[static_cast<std::size_t>(i)] * width, width,
+                  counted_rows_.data() + i * width);
+    x = counted_rows_.data();
+    d_x = d_counted_rows_.data();
+  }
+  Counted counted{.loss = 0.0, .positions = count};
+  multiply({x, count}, weights_.output(), logits_.data());
+  kernels_.cross_entropy({count, model_.sizes.classes, logits_.data(), counted_labels_.data(),
+                          static_cast<float>(model_.label_smoothing), &counted.loss});
+  const Rows d_logits{logits_.data(), count};
+  add_gradients(d_logits, x, weights_.output(), gradient);
+  multiply_back(d_logits, weights_.output(), Start::kZero, d_x);
+  if (!all) {
+    std::fill_n(d_y_.data(), rows_ * width, 0.0F);
+    for (std::int64_t i = 0; i < count; ++i)
+      std::copy_n(d_x + i * width, width, d_y_.data() + counted_places_[static_cast<std::size_t>(i)] * width);
+  }
+  return counted;
+}
+
+void Share::join_backward(std::int64_t index, float* gradient) {
+  Stream& own = stream(index);
+  const kernels::DropoutBits dropout = drawn(model_.dropout, own.dropped);
+  // Pre-norm hands the gradient of the sum on beside that of y; post-norm has the sum end in y.
+  float* d_x = (is_pre() ? d_sum_ : d_y_).data();
+  float* d_branch = dropout.bits == nullptr ? d_x : d_branch_.data();
+  kernels_.residual_norm_backward({.rows = rows_,
+                                   .features = model_.sizes.width,
+                                   .y_gradient = d_y_.data(),
+                                   .sum_gradient = is_pre() && index < branches() ? d_sum_.data() : nullptr,
+                                   .sum = own.sum.data(),
+                                   .mean = own.norm.bias ? own.mean.data() : nullptr,
+                                   .inverse_sd = own.inverse_sd.data(),
+                                   .weight = own.norm.weight.values,
+                                   .dropout = dropout,
+                                   .x_gradient = d_x,
+                                   .branch_gradient = d_branch,
+                                   .weight_gradient = own.norm.weight.gradient(gradient),
+                                   .bias_gradient = own.norm.bias.gradient(gradient)});
+  d_branch_now_ = d_branch;
+}
+
+void Share::feed_forward_backward(std::int64_t layer, const float* x, float* gradient) {
+  FeedForward& own = feed_forwards_[static_cast<std::size_t>(layer)];
+  const PackedLayer& weights = weights_.layer(layer);
+  const Rows d_branch{d_branch_now_, rows_}, d_hidden{d_hidden_.data(), rows_};
+  add_gradients(d_branch, own.y.data(), weights.linear2, gradient);
+  multiply_back(d_branch, weights.linear2, Start::kZero, d_hidden_.data());
+  kernels_.activation_backward({rows_ * model_.sizes.hidden, own.factor.data(), d_hidden_.data()});
+  add_gradients(d_hidden, x, weights.linear1, gradient);
+  multiply_back(d_hidden, weights.linear1, is_pre() ? Start::kZero : Start::kWhatIsThere, d_y_.data());
+}
+
+void Share::attend_backward(std::int64_t layer, const float* x, float* gradient) {
+  Attention& own = attentions_[static_cast<std::size_t>(layer)];
+  const PackedLayer& weights = weights_.layer(layer);
+  const Rows d_branch{d_branch_now_, rows_}, d_qkv{d_qkv_.data(), rows_};
+  add_gradients(d_branch, own.y.data(), weights.out_proj, gradient);
+  multiply_back(d_branch, weights.out_proj, Start::kZero, d_attention_.data());
+  kernels_.attention_backward({attention_sizes(),
+                               attention_rule(drawn(model_.attention_dropout, own.dropped)),
+                               model_.attention_scale, own.qkv.data(), own.weights.data(),
+                               d_attention_.data(), d_qkv_.data(), nullptr, scratch_.data()});
+  if (!model_.turn_cosine.empty())
+    kernels_.turn_pairs(
+        {attention_sizes(), d_qkv_.data(), model_.turn_cosine.data(), model_.turn_sine.data(), true});
+  add_gradients(d_qkv, x, weights.in_proj, gradient);
+  multiply_back(d_qkv, weights.in_proj, is_pre() ? Start::kZero : Start::kWhatIsThere, d_y_.data());
+}
+
+void Share::embed_backward(const Sequences& sequences, float* gradient) {
+  const std::int64_t width = model_.sizes.width;
+  Stream& first = stream(0);
+  float* dx = (is_pre() ? d_sum_ : d_y_).data();
+  if (is_pre()) {
+    kernels_.residual_norm_backward({.rows = rows_,
+                                     .features = width,
+                                     .y_gradient = d_y_.data(),
+                                     .sum_gradient = dx,
+                                     .sum = first.sum.data(),
+                                     .mean = first.norm.bias ? first.mean.data() : nullptr,
+                                     .inverse_sd = first.inverse_sd.data(),
+                                     .weight = first.norm.weight.values,
+                                     .x_gradient = dx,
+                                     .weight_gradient = first.norm.weight.gradient(gradient),
+                                     .bias_gradient = first.norm.bias.gradient(gradient)});
+  }
+  const kernels::DropoutBits dropout = drawn(model_.dropout, embedding_dropped_);
+  if (dropout.bits != nullptr) kernels_.apply_dropout({rows_ * width, dx, dropout, dx});
+  for (std::int64_t row = 0; row < rows_; ++row) {
+    const float* own = dx + row * width;
+    float* token =
+        model_.embedding.gradient(gradient) + sequences.tokens[static_cast<std::size_t>(row)] * width;
+    for (std::int64_t j = 0; j < width; ++j) token[j] += own[j];
+    if (!model_.positions) continue;
+    float* position = model_.positions.gradient(gradient) + row % length_ * width;
+    for (std::int64_t j = 0; j < width; ++j) position[j] += own[j];
+  }
+}
+
+kernels::DropoutBits Share::draw(double p, std::int64_t elements, Bytes& bits, Draws& draws) const {
+  if (p == 0.0) return {};
+  kernels_.draw_dropout({draws.key.seed,
+                         static_cast<std::uint64_t>(draws.key.step * kPlacesPerStep + draws.place++),
+                         static_cast<std::uint64_t>(draws.first_example * elements), examples_ * elements,
+                         kernels::dropout_threshold(p), bits.data()});
+  return drawn(p, bits);
+}
+
+kernels::DropoutBits Share::drawn(double p, const Bytes& bits) const {
+  if (p == 0.0) return {};
+  return {bits.data(), kernels::dropout_scale(kernels::dropout_threshold(p))};
+}
+
+void Share::multiply(const Rows& x, const PackedLinear& linear, float* y) {
+  products_.multiply({.rows = x.count,
+                      .columns = linear.out,
+                      .depth = linear.in,
+                      .a = x.data,
+                      .a_stride = linear.in,
+                      .packed_b = linear.forward.data(),
+                      .bias = linear.linear.bias.values,
+                      .c = y,
+                      .c_stride = linear.out,
+                      .scratch = scratch_.data()});
+}
+
+void Share::add_gradients(const Rows& dy, const float* x, const PackedLinear& linear, float* gradient) {
+  products_.add_transposed({.rows = linear.out,
+                            .columns = linear.in,
+                            .depth = dy.count,
+                            .a = dy.data,
+                            .a_stride = linear.out,
+                            .b = x,
+                            .b_stride = linear.in,
+                            .c = linear.linear.weight.gradient(gradient),
+                            .c_stride = linear.in,
+                            .scratch = scratch_.data()});
+  if (linear.linear.bias)
+    kernels_.add_column_sums({dy.count, linear.out, dy.data, linear.linear.bias.gradient(gradient)});
+}
+
+void Share::multiply_back(const Rows& dy, const PackedLinear& linear, Start start, float* dx) {
+  products_.multiply({.rows = dy.count,
+                      .columns = linear.in,
+                      .depth = linear.out,
+                      .a = dy.data,
+                      .a_stride = linear.out,
+                      .packed_b = linear.backward.data(),
+                      .adds = start == Start::kWhatIsThere,
+                      .c = dx,
+                      .c_stride = linear.in,
+                      .scratch = scratch_.data()});
+}
+
+}  // namespace headtorch::train::engine

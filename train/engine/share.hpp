@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/kernels/kernels.hpp"
+#include "train/engine/buffer.hpp"
+#include "train/engine/model.hpp"
+#include "train/engine/weights.hpp"
+
+namespace headtorch::train::engine {
+
+/// Some whole sequences of a batch.
+struct Sequences {
+  std::int64_t count = 0, length = 0;
+  std::span<const std::int64_t> tokens, labels;  ///< [count, length]; a label below 0 is not counted
+  std::int64_t first_example = 0;                ///< in the batch, which dropout counts by
+};
+
+/// What decides a step's dropout: as nn::DropoutStream(seed, step).
+struct DropoutKey {
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;
+};
+
+struct Counted {
+  double loss = 0.0;  ///< nats, summed over counted positions
+  std::int64_t positions = 0;
+};
+
+/// One thread's part of a step: its memory, and the passes over it. Sequences go forward and backward a few
+/// at a time, so that what backward needs is still in the cache; results depend on neither how many at a time
+/// nor the thread.
+class Share {
+ public:
+  /// Refers to all three.
+  Share(const Model& model, const PackedWeights& weights, const kernels::Kernels& kernels,
+        const kernels::Products& products);
+
+  /// Adds the gradient of the summed loss to `gradient`, laid out as Parameter::offset says.
+  Counted accumulate(const Sequences& sequences, const DropoutKey& key, float* gradient);
+
+  /// Sequences that are gone through at once.
+  static std::int64_t sequences_at_once(const Model& model, std::int64_t length);
+
+ private:
+  /// What the norm between two branches makes, and its backward needs.
+  struct Stream {
+    Norm norm;                // absent: y is what comes in
+    Floats sum, y;            // [rows, D]
+    Floats mean, inverse_sd;  // [rows]
+    Bytes dropped;            // of the branch in front of it
+  };
+  struct Attention {
+    Floats qkv, weights, y;
+    Bytes dropped;
+  };
+  struct FeedForward {
+    Floats factor, y;  // [rows, F]
+    Bytes dropped;
+  };
+  /// The next place at which a forward pass draws dropout.
+  struct Draws {
+    DropoutKey key;
+    std::int64_t first_example;
+    std::int64_t place;
+  };
+
+  /// Rows of some width.
+  struct Rows {
+    const float* data = nullptr;
+    std::int64_t count = 0;
+  };
+  enum class Start { kZero, kWhatIsThere };
+
+  std::int64_t branches() const;
+  bool is_pre() const { return model_.norm_place == nn::NormPlace::kPre; }
+  Stream& stream(std::int64_t index) { return streams_[static_cast<std::size_t>(index)]; }
+  kernels::AttentionSizes attention_sizes() const;
+  kernels::AttentionRule attention_rule(const kernels::DropoutBits& dropout) const;
+
+  Counted chunk(const Sequences& sequences, const DropoutKey& key, float* gradient);
+  void embed(const Sequences& sequences, Draws& draws);
+  void attend(std::int64_t layer, const float* x, Draws& draws);
+  void feed_forward(std::int64_t layer, const float* x, Draws& draws);
+  /// The end of a branch, and the norm behind it: makes stream `index` of the one before.
+  void join(std::int64_t index, Draws& draws);
+  /// Leaves the gradient of what comes out of the last norm.
+  Counted predict(const Sequences& sequences, float* gradient);
+
+  void join_backward(std::int64_t index, float* gradient);
+  void feed_forward_backward(std::int64_t layer, const float* x, float* gradient);
+  void attend_backward(std::int64_t layer, const float* x, float* gradient);
+  void embed_backward(const Sequences& sequences, float* gradient);
+
+  /// @param elements of one example
+  kernels::DropoutBits draw(double p, std::int64_t elements, Bytes& bits, Draws& draws) const;
+  kernels::DropoutBits drawn(double p, const Bytes& bits) const;
+  void multiply(const Rows& x, const PackedLinear& linear, float* y);
+  /// The gradients of the weight and the bias.
+  void add_gradients(const Rows& dy, const float* x, const PackedLinear& linear, float* gradient);
+  /// dx (+)= dy W.
+  void multiply_back(const Rows& dy, const PackedLinear& linear, Start start, float* dx);
+
+  const Model& model_;
+  const PackedWeights& weights_;
+  const kernels::Kernels& kernels_;
+  const kernels::Products& products_;
+  std::int64_t most_rows_ = 0;
+  std::int64_t examples_ = 0, length_ = 0, rows_ = 0;  // of the chunk at hand
+  std::vector<Stream> streams_;                        // one more than there are branches
+  std::vector<Attention> attentions_;
+  std::vector<FeedForward> feed_forwards_;
+  Bytes embedding_dropped_;
+  Floats branch_, logits_, counted_rows_;
+  // Gradients: of a stream's y, of its sum, of a branch, and inside one.
+  Floats d_y_, d_sum_, d_branch_, d_attention_, d_qkv_, d_hidden_, d_counted_rows_;
+  const float* d_branch_now_ = nullptr;
+  std::vector<std::int64_t> counted_labels_, counted_places_;
+  Bytes scratch_;
+};
+
+}  // namespace headtorch::train::engine
