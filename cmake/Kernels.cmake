@@ -1,25 +1,32 @@
-# headtorch_compile_kernels(LAYER): compiles LAYER's simd/*.cpp once for each instruction set, each in a namespace of its own.
-# The program chooses among them when it starts (src/kernels/kernels.cpp). Elsewhere than on x86-64 there are none.
+# headtorch_compile_kernels(LAYER): compiles the vector code of src/kernels once for each instruction set, each in a namespace
+# of its own. The program chooses among them when it starts (src/kernels/kernels.cpp). Elsewhere than on x86-64 there is none.
 function(headtorch_compile_kernels layer)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     return()
   endif()
   target_compile_definitions(headtorch_${layer} PRIVATE HEADTORCH_HAS_SIMD)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp")
   set(avx2 -mavx2 -mfma)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512)
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp")
-  foreach(set avx2 avx512)
-    set(objects headtorch_kernels_${set})
-    add_library(${objects} OBJECT ${sources})
-    target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}")
-    target_link_libraries(${objects} PRIVATE headtorch_compile_settings)
-    # Optimised in every build type: the intrinsics want constants, and nothing else in them is worth stepping through.
-    target_compile_options(${objects} PRIVATE ${${set}} -O3 -ffp-contract=fast)
-    target_compile_definitions(${objects} PRIVATE HEADTORCH_SET=${set})
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      # False alarms of g++ 12 about its own intrinsics: gcc.gnu.org/bugzilla/show_bug.cgi?id=105593
-      target_compile_options(${objects} PRIVATE -Wno-maybe-uninitialized)
-    endif()
-    target_sources(headtorch_${layer} PRIVATE $<TARGET_OBJECTS:${objects}>)
-  endforeach()
+  set(avx512_bf16 ${avx512} -mavx512bf16)
+  headtorch_vector_objects(${layer} avx2 "${avx2}" "${sources}")
+  headtorch_vector_objects(${layer} avx512 "${avx512}" "${sources}")
+  set(bfloat16 "${PROJECT_SOURCE_DIR}/src/kernels/bfloat16")
+  headtorch_vector_objects(${layer} avx512_bf16 "${avx512_bf16}" "${bfloat16}/products_avx512.cpp")
+  headtorch_vector_objects(${layer} amx "${avx512_bf16};-mamx-tile;-mamx-bf16" "${bfloat16}/products_amx.cpp")
+endfunction()
+
+function(headtorch_vector_objects layer set options sources)
+  set(objects headtorch_kernels_${set})
+  add_library(${objects} OBJECT ${sources})
+  target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${objects} PRIVATE headtorch_compile_settings)
+  # Optimised in every build type: intrinsics want constants.
+  target_compile_options(${objects} PRIVATE ${options} -O3 -ffp-contract=fast)
+  target_compile_definitions(${objects} PRIVATE HEADTORCH_SET=${set})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # False alarms of g++ 12 about its own intrinsics: gcc.gnu.org/bugzilla/show_bug.cgi?id=105593
+    target_compile_options(${objects} PRIVATE -Wno-maybe-uninitialized)
+  endif()
+  target_sources(headtorch_${layer} PRIVATE $<TARGET_OBJECTS:${objects}>)
 endfunction()

@@ -25,8 +25,7 @@ struct Counts {
   bool knows_best = false;
 };
 
-Counts count(models::MiniTransformer& model, const tasks::Task& task, const tasks::Batch& batch,
-             torch::Device device) {
+Counts by_modules(models::MiniTransformer& model, const tasks::Batch& batch, torch::Device device) {
   const torch::NoGradGuard no_grad;
   const BatchTensors tensors = to_tensors(batch, device);
   const torch::Tensor logits_BTC = model->forward(tensors.input);
@@ -42,26 +41,37 @@ Counts count(models::MiniTransformer& model, const tasks::Task& task, const task
     counts.values = values.sum().item<double>();
     counts.squares = values.square().sum().item<double>();
   }
-  const std::vector<double> best = task.best_losses(batch);
-  counts.knows_best = !best.empty();
-  counts.best = std::accumulate(best.begin(), best.end(), 0.0);
   return counts;
+}
+
+Counts by_engine(engine::Engine& engine, std::int64_t share, const tasks::Batch& batch) {
+  const engine::Measured measured =
+      engine.measure(share, {batch.examples, batch.length, batch.tokens, batch.labels});
+  return {.loss = measured.counted.loss,
+          .positions = measured.counted.positions,
+          .right = measured.right,
+          .sequences_right = measured.sequences_right};
 }
 
 }  // namespace
 
 Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, tasks::Split split,
-                    std::int64_t n, Replicas& replicas, torch::Device device) {
+                    std::int64_t n, Replicas& replicas, torch::Device device, engine::Engine* engine) {
   const EvaluationMode mode(model);
   const std::int64_t examples_at_once = std::max<std::int64_t>(kTokensAtOnce / task.shape().seq_len, 1);
   const std::int64_t chunks = (n + examples_at_once - 1) / examples_at_once;
+  if (engine != nullptr) engine->refresh();
   // Chunks are cut and summed the same way whatever the number of threads.
   std::vector<Counts> counts(static_cast<std::size_t>(chunks));
   replicas.run([&](std::int64_t share) {
     for (std::int64_t chunk = share; chunk < chunks && interrupt_signal() == 0; chunk += replicas.size()) {
       const std::int64_t first = chunk * examples_at_once;
-      counts[static_cast<std::size_t>(chunk)] =
-          count(model, task, task.batch(split, first, std::min(examples_at_once, n - first)), device);
+      const tasks::Batch batch = task.batch(split, first, std::min(examples_at_once, n - first));
+      Counts own = engine == nullptr ? by_modules(model, batch, device) : by_engine(*engine, share, batch);
+      const std::vector<double> best = task.best_losses(batch);
+      own.knows_best = !best.empty();
+      own.best = std::accumulate(best.begin(), best.end(), 0.0);
+      counts[static_cast<std::size_t>(chunk)] = own;
     }
   });
   Counts total;

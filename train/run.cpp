@@ -271,8 +271,9 @@ class Run {
 
   void report_evaluation(std::int64_t step, std::optional<Health> health = {}) {
     if (!observer_.on_evaluation && options_.patience == 0) return;
-    Evaluation evaluation = evaluate(model_, task_, tasks::Split::kValidation,
-                                     task_.size(tasks::Split::kValidation), replicas_, device_);
+    Evaluation evaluation =
+        evaluate(model_, task_, tasks::Split::kValidation, task_.size(tasks::Split::kValidation), replicas_,
+                 device_, engine_.get());
     evaluation.health = health;
     if (interrupt_signal() != 0) return;
     const bool better = evaluation.loss < best_loss_;
@@ -304,8 +305,8 @@ class Run {
     report_attention(result.steps);
     if (interrupt_signal() == 0) report_evaluation(result.steps);
     if (interrupt_signal() == 0) {
-      result.test =
-          evaluate(model_, task_, tasks::Split::kTest, task_.size(tasks::Split::kTest), replicas_, device_);
+      result.test = evaluate(model_, task_, tasks::Split::kTest, task_.size(tasks::Split::kTest), replicas_,
+                             device_, engine_.get());
       if (task_.n_free_running() > 0) {
         result.test.free_running_n = task_.n_free_running();
         result.test.free_running_accuracy =

@@ -2,6 +2,10 @@
 
 #include <cmath>
 
+#if defined(HEADTORCH_HAS_SIMD)
+#include <cpuid.h>
+#endif
+
 namespace headtorch::kernels {
 
 #if defined(HEADTORCH_HAS_SIMD)
@@ -11,6 +15,13 @@ extern const Kernels table;
 namespace avx512 {
 extern const Kernels table;
 }
+namespace avx512_bf16 {
+extern const Products products;
+}
+namespace amx {
+extern const Products products;
+bool is_allowed();
+}  // namespace amx
 
 namespace {
 
@@ -21,14 +32,32 @@ bool has(InstructionSet set) {
          __builtin_cpu_supports("fma");
 }
 
+bool has_amx() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  constexpr unsigned kBfloat16 = 1u << 22, kTiles = 1u << 24;
+  return (d & kBfloat16) != 0 && (d & kTiles) != 0 && amx::is_allowed();
+}
+
 }  // namespace
 
 const Kernels* kernels_for(InstructionSet set) {
   if (!has(set)) return nullptr;
   return set == InstructionSet::kAvx2 ? &avx2::table : &avx512::table;
 }
+
+const Products* bfloat16_products_avx512() {
+  return has(InstructionSet::kAvx512) && __builtin_cpu_supports("avx512bf16") ? &avx512_bf16::products : nullptr;
+}
+
+const Products* bfloat16_products_amx() {
+  static const bool usable = bfloat16_products_avx512() != nullptr && has_amx();
+  return usable ? &amx::products : nullptr;
+}
 #else
 const Kernels* kernels_for(InstructionSet) { return nullptr; }
+const Products* bfloat16_products_avx512() { return nullptr; }
+const Products* bfloat16_products_amx() { return nullptr; }
 #endif
 
 const Kernels* kernels() {
@@ -39,7 +68,10 @@ const Kernels* kernels() {
   return best;
 }
 
-const Products* bfloat16_products() { return nullptr; }
+const Products* bfloat16_products() {
+  const Products* tiles = bfloat16_products_amx();
+  return tiles != nullptr ? tiles : bfloat16_products_avx512();
+}
 
 std::uint32_t dropout_threshold(double p) { return static_cast<std::uint32_t>(std::lround(p * 65536.0)); }
 

@@ -22,6 +22,12 @@ class Engine {
   Counted accumulate(std::int64_t share, const Sequences& sequences, const DropoutKey& key, float* gradient) {
     return shares_[static_cast<std::size_t>(share)]->accumulate(sequences, key, gradient);
   }
+  /// As Share::measure; different shares may run at once.
+  Measured measure(std::int64_t share, const Sequences& sequences) {
+    return shares_[static_cast<std::size_t>(share)]->measure(sequences);
+  }
+  /// Longest sequence that it reads.
+  std::int64_t longest() const { return model_.sizes.longest; }
 
   /// Of its products, for people.
   const char* name() const { return products_.name; }

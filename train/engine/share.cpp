@@ -84,28 +84,61 @@ kernels::AttentionRule Share::attention_rule(const kernels::DropoutBits& dropout
   return {.causal = model_.causal, .dropout = dropout.bits, .dropout_scale = dropout.scale};
 }
 
-Counted Share::accumulate(const Sequences& sequences, const DropoutKey& key, float* gradient) {
-  Counted total;
+template <typename Work>
+void Share::in_chunks(const Sequences& sequences, const Work& work) const {
   const std::int64_t length = sequences.length, at_once = std::max<std::int64_t>(most_rows_ / length, 1);
   for (std::int64_t first = 0; first < sequences.count; first += at_once) {
     const std::int64_t count = std::min(at_once, sequences.count - first);
     const auto part = [&](std::span<const std::int64_t> all) {
       return all.subspan(static_cast<std::size_t>(first * length), static_cast<std::size_t>(count * length));
     };
-    const Counted here = chunk(
-        {count, length, part(sequences.tokens), part(sequences.labels), sequences.first_example + first}, key,
-        gradient);
+    work(Sequences{count, length, part(sequences.tokens), part(sequences.labels),
+                   sequences.first_example + first});
+  }
+}
+
+Counted Share::accumulate(const Sequences& sequences, const DropoutKey& key, float* gradient) {
+  Counted total;
+  in_chunks(sequences, [&](const Sequences& part) {
+    const Counted here = chunk(part, key, gradient);
     total.loss += here.loss;
     total.positions += here.positions;
-  }
+  });
   return total;
 }
 
-Counted Share::chunk(const Sequences& sequences, const DropoutKey& key, float* gradient) {
+Measured Share::measure(const Sequences& sequences) {
+  Measured total;
+  in_chunks(sequences, [&](const Sequences& part) {
+    forward(part, {});
+    const Rows x = counted_rows(part);
+    const std::int64_t classes = model_.sizes.classes;
+    multiply(x, weights_.output(), logits_.data());
+    std::int64_t row = 0, wrong_in_sequence = 0;
+    for (std::int64_t place = 0; place < rows_; ++place) {
+      const std::int64_t label = part.labels[static_cast<std::size_t>(place)];
+      if (label >= 0) {
+        const float* logits = logits_.data() + row++ * classes;
+        const bool right = std::max_element(logits, logits + classes) - logits == label;
+        if (right) ++total.right;
+        if (!right) ++wrong_in_sequence;
+      }
+      if ((place + 1) % length_ != 0) continue;
+      if (wrong_in_sequence == 0) ++total.sequences_right;
+      wrong_in_sequence = 0;
+    }
+    double loss = 0.0;
+    kernels_.cross_entropy({x.count, classes, logits_.data(), counted_labels_.data(), 0.0F, &loss});
+    total.counted.loss += loss;
+    total.counted.positions += x.count;
+  });
+  return total;
+}
+
+void Share::forward(const Sequences& sequences, Draws draws) {
   examples_ = sequences.count;
   length_ = sequences.length;
   rows_ = examples_ * length_;
-  Draws draws{key, sequences.first_example, 0};
   embed(sequences, draws);
   std::int64_t at = 0;
   for (std::int64_t layer = 0; layer < model_.sizes.layers; ++layer) {
@@ -115,10 +148,14 @@ Counted Share::chunk(const Sequences& sequences, const DropoutKey& key, float* g
     feed_forward(layer, stream(at).y.data(), draws);
     join(++at, draws);
   }
+}
 
+Counted Share::chunk(const Sequences& sequences, const DropoutKey& key, float* gradient) {
+  forward(sequences, {Draws::Dropout::kOn, key, sequences.first_example});
   const Counted counted = predict(sequences, gradient);
   if (counted.positions == 0) return counted;
 
+  std::int64_t at = branches();
   for (std::int64_t layer = model_.sizes.layers - 1; layer >= 0; --layer) {
     if (model_.sizes.hidden > 0) {
       join_backward(at--, gradient);
@@ -204,7 +241,7 @@ void Share::join(std::int64_t index, Draws& draws) {
                                   .inverse_sd = own.inverse_sd.data()});
 }
 
-Counted Share::predict(const Sequences& sequences, float* gradient) {
+Share::Rows Share::counted_rows(const Sequences& sequences) {
   const std::int64_t width = model_.sizes.width;
   counted_labels_.clear();
   counted_places_.clear();
@@ -215,30 +252,31 @@ Counted Share::predict(const Sequences& sequences, float* gradient) {
     counted_places_.push_back(row);
   }
   const auto count = static_cast<std::int64_t>(counted_places_.size());
-  if (count == 0) return {};
-  // Only positions that are counted are predicted.
-  const bool all = count == rows_;
   const float* x = stream(branches()).y.data();
-  float* d_x = d_y_.data();
-  if (!all) {
-    for (std::int64_t i = 0; i < count; ++i)
-      std::copy_n(x + counted_places_[static_cast<std::size_t>(i)] * width, width,
-                  counted_rows_.data() + i * width);
-    x = counted_rows_.data();
-    d_x = d_counted_rows_.data();
-  }
-  Counted counted{.loss = 0.0, .positions = count};
-  multiply({x, count}, weights_.output(), logits_.data());
-  kernels_.cross_entropy({count, model_.sizes.classes, logits_.data(), counted_labels_.data(),
+  if (count == rows_) return {x, count};
+  for (std::int64_t i = 0; i < count; ++i)
+    std::copy_n(x + counted_places_[static_cast<std::size_t>(i)] * width, width,
+                counted_rows_.data() + i * width);
+  return {counted_rows_.data(), count};
+}
+
+Counted Share::predict(const Sequences& sequences, float* gradient) {
+  const std::int64_t width = model_.sizes.width;
+  const Rows x = counted_rows(sequences);
+  Counted counted{.loss = 0.0, .positions = x.count};
+  if (x.count == 0) return counted;
+  multiply(x, weights_.output(), logits_.data());
+  kernels_.cross_entropy({x.count, model_.sizes.classes, logits_.data(), counted_labels_.data(),
                           static_cast<float>(model_.label_smoothing), &counted.loss});
-  const Rows d_logits{logits_.data(), count};
-  add_gradients(d_logits, x, weights_.output(), gradient);
+  const Rows d_logits{logits_.data(), x.count};
+  add_gradients(d_logits, x.data, weights_.output(), gradient);
+  const bool all = x.count == rows_;
+  float* d_x = (all ? d_y_ : d_counted_rows_).data();
   multiply_back(d_logits, weights_.output(), Start::kZero, d_x);
-  if (!all) {
-    std::fill_n(d_y_.data(), rows_ * width, 0.0F);
-    for (std::int64_t i = 0; i < count; ++i)
-      std::copy_n(d_x + i * width, width, d_y_.data() + counted_places_[static_cast<std::size_t>(i)] * width);
-  }
+  if (all) return counted;
+  std::fill_n(d_y_.data(), rows_ * width, 0.0F);
+  for (std::int64_t i = 0; i < x.count; ++i)
+    std::copy_n(d_x + i * width, width, d_y_.data() + counted_places_[static_cast<std::size_t>(i)] * width);
   return counted;
 }
 
@@ -323,7 +361,7 @@ void Share::embed_backward(const Sequences& sequences, float* gradient) {
 }
 
 kernels::DropoutBits Share::draw(double p, std::int64_t elements, Bytes& bits, Draws& draws) const {
-  if (p == 0.0) return {};
+  if (p == 0.0 || draws.dropout == Draws::Dropout::kOff) return {};
   kernels_.draw_dropout({draws.key.seed,
                          static_cast<std::uint64_t>(draws.key.step * kPlacesPerStep + draws.place++),
                          static_cast<std::uint64_t>(draws.first_example * elements), examples_ * elements,

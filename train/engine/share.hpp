@@ -29,6 +29,13 @@ struct Counted {
   std::int64_t positions = 0;
 };
 
+/// What a model does on some sequences.
+struct Measured {
+  Counted counted;
+  std::int64_t right = 0,
+               sequences_right = 0;  ///< positions; sequences all of whose counted positions are right
+};
+
 /// One thread's part of a step: its memory, and the passes over it. Sequences go forward and backward a few
 /// at a time, so that what backward needs is still in the cache; results depend on neither how many at a time
 /// nor the thread.
@@ -40,6 +47,9 @@ class Share {
 
   /// Adds the gradient of the summed loss to `gradient`, laid out as Parameter::offset says.
   Counted accumulate(const Sequences& sequences, const DropoutKey& key, float* gradient);
+
+  /// Without dropout and without a backward pass; of two equal logits the first counts as the answer.
+  Measured measure(const Sequences& sequences);
 
   /// Sequences that are gone through at once.
   static std::int64_t sequences_at_once(const Model& model, std::int64_t length);
@@ -62,9 +72,10 @@ class Share {
   };
   /// The next place at which a forward pass draws dropout.
   struct Draws {
-    DropoutKey key;
-    std::int64_t first_example;
-    std::int64_t place;
+    enum class Dropout { kOn, kOff } dropout = Dropout::kOff;
+    DropoutKey key = {};
+    std::int64_t first_example = 0;
+    std::int64_t place = 0;
   };
 
   /// Rows of some width.
@@ -80,12 +91,18 @@ class Share {
   kernels::AttentionSizes attention_sizes() const;
   kernels::AttentionRule attention_rule(const kernels::DropoutBits& dropout) const;
 
+  /// Calls work(part) with as many sequences at a time as there is memory for.
+  template <typename Work>
+  void in_chunks(const Sequences& sequences, const Work& work) const;
   Counted chunk(const Sequences& sequences, const DropoutKey& key, float* gradient);
+  void forward(const Sequences& sequences, Draws draws);
   void embed(const Sequences& sequences, Draws& draws);
   void attend(std::int64_t layer, const float* x, Draws& draws);
   void feed_forward(std::int64_t layer, const float* x, Draws& draws);
   /// The end of a branch, and the norm behind it: makes stream `index` of the one before.
   void join(std::int64_t index, Draws& draws);
+  /// Finds the positions that are counted.  @returns what the output layer reads of them.
+  Rows counted_rows(const Sequences& sequences);
   /// Leaves the gradient of what comes out of the last norm.
   Counted predict(const Sequences& sequences, float* gradient);
 
