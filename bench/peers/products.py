@@ -37,7 +37,7 @@ def main():
     width, hidden, m = sizes["width"], sizes["hidden"], sizes["batch"] * sizes["tokens"]
     shapes = [(3 * width, width), (width, width), (hidden, width), (width, hidden), (sizes["symbols"], width)]
     products = [{"m": m, "n": n, "k": k, "gflop_s": round(gflops(m, n, k, dtype), 1)} for n, k in dict.fromkeys(shapes)]
-    print(json.dumps({"gflop_a_step": round(gflop(sizes), 4), "products": products}))
+    print(json.dumps({"sizes": sizes, "gflop_a_step": round(gflop(sizes), 4), "products": products}))
 
 
 if __name__ == "__main__":
