@@ -4,8 +4,8 @@
 #include "src/kernels/simd/tile.hpp"
 #include "src/kernels/simd/transpose.hpp"
 
-// Operands in bfloat16: two numbers of adjacent depths lie in one 32-bit word, as the instructions multiply them. Depths
-// are padded with zeros to whole blocks of kDepthBlock.
+// Operands in bfloat16: two numbers of adjacent depths lie in one 32-bit word, as the instructions multiply
+// them. Depths are padded with zeros to whole blocks of kDepthBlock.
 
 namespace headtorch::kernels::HEADTORCH_SET {
 
@@ -21,8 +21,8 @@ HEADTORCH_INLINE __m512i rounded(Vec low, Vec high) { return (__m512i)_mm512_cvt
 
 /// Lane i: numbers i of `even` and of `odd`.
 HEADTORCH_INLINE __m512i paired(Vec even, Vec odd) {
-  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21,
-                                         5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7,
+                                         22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   return _mm512_permutexvar_epi16(order, rounded(even, odd));
 }
 
@@ -31,7 +31,8 @@ HEADTORCH_INLINE void round_rows(const float* in, Index stride, Index rows, Inde
   for (Index row = 0; row < rows; ++row) {
     for (Index k = 0; k < depth; k += kDepthBlock) {
       const Index left = depth - k;
-      const Vec low = load_up_to(in + k, left), high = left > kLanes ? load_up_to(in + k + kLanes, left - kLanes) : zero();
+      const Vec low = load_up_to(in + k, left),
+                high = left > kLanes ? load_up_to(in + k + kLanes, left - kLanes) : zero();
       _mm512_storeu_si512(out + k / 2, rounded(low, high));
     }
     in += stride;
@@ -55,7 +56,8 @@ HEADTORCH_INLINE void round_panels(const float* in, Index stride, Index depth, I
   }
 }
 
-/// A [depth, rows] -> pairs [rows, padded depth / 2] of its transpose. `out` has room for whole blocks of kLanes rows.
+/// A [depth, rows] -> pairs [rows, padded depth / 2] of its transpose. `out` has room for whole blocks of
+/// kLanes rows.
 HEADTORCH_INLINE void round_transposed(const float* in, Index stride, Index depth, Index rows, Pairs* out) {
   const Index out_stride = padded_depth(depth) / 2;
   alignas(64) float block[kDepthBlock * kLanes], turned[kLanes * kDepthBlock];
@@ -84,7 +86,8 @@ inline std::size_t packed_bytes(Index depth, Index columns) {
   return static_cast<std::size_t>(padded_depth(depth) / 2 * rounded_up(columns, kPanel)) * sizeof(Pairs);
 }
 
-/// Of both products: the left-hand side, rows up to whole blocks, and the right-hand side of a transposed one.
+/// Of both products: the left-hand side, rows up to whole blocks, and the right-hand side of a transposed
+/// one.
 inline std::size_t scratch_bytes(Index rows, Index columns, Index depth) {
   const Index left = rounded_up(rows, kPanel) * padded_depth(depth) / 2;
   return static_cast<std::size_t>(left) * sizeof(Pairs) + packed_bytes(depth, columns);

@@ -3,7 +3,8 @@
 
 #include "src/kernels/bfloat16/layout.hpp"
 
-// Products by AMX: a tile holds 16 rows of 64 bytes, and one instruction multiplies 16 x 32 by 32 x 16 numbers.
+// Products by AMX: a tile holds 16 rows of 64 bytes, and one instruction multiplies 16 x 32 by 32 x 16
+// numbers.
 
 namespace headtorch::kernels::HEADTORCH_SET {
 namespace {
@@ -16,19 +17,19 @@ struct alignas(64) TileConfig {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-
 /// Two by two tiles of C: 0 and 1 above 2 and 3.
 struct Block {
-  Index depth;               // padded
-  const Pairs* a;            // 32 rows
-  const Pairs* b;            // a panel
-  float* c;                  // of the block
+  Index depth;     // padded
+  const Pairs* a;  // 32 rows
+  const Pairs* b;  // a panel
+  float* c;        // of the block
   Index c_stride;
   Index rows, columns;  // of C that exist, up to 32 each
 };
 
 HEADTORCH_INLINE void multiply_tiles(const Block& block) {
-  const auto a_bytes = static_cast<std::size_t>(block.depth) * 2, b_bytes = static_cast<std::size_t>(kPanel) * 4;
+  const auto a_bytes = static_cast<std::size_t>(block.depth) * 2,
+             b_bytes = static_cast<std::size_t>(kPanel) * 4;
   const Pairs* a = block.a;
   const Pairs* b = block.b;
   const Index below = kTile * block.depth / 2;
@@ -119,8 +120,9 @@ HEADTORCH_INLINE void multiply_blocks(const Blocks& in) {
 void multiply(const Multiply& call) {
   auto* a = static_cast<Pairs*>(call.scratch);
   round_rows(call.a, call.a_stride, call.rows, call.depth, a);
-  multiply_blocks({call.rows, call.columns, padded_depth(call.depth), a, static_cast<const Pairs*>(call.packed_b),
-                   call.c, call.c_stride, call.adds ? Into::kAdd : Into::kSet, call.bias});
+  multiply_blocks({call.rows, call.columns, padded_depth(call.depth), a,
+                   static_cast<const Pairs*>(call.packed_b), call.c, call.c_stride,
+                   call.adds ? Into::kAdd : Into::kSet, call.bias});
 }
 
 void add_transposed(const AddTransposed& call) {
@@ -128,8 +130,8 @@ void add_transposed(const AddTransposed& call) {
   Pairs* b = a + rounded_up(call.rows, kPanel) * padded_depth(call.depth) / 2;
   round_transposed(call.a, call.a_stride, call.depth, call.rows, a);
   round_panels(call.b, call.b_stride, call.depth, call.columns, b);
-  multiply_blocks({call.rows, call.columns, padded_depth(call.depth), a, b, call.c, call.c_stride, Into::kAdd,
-                   nullptr});
+  multiply_blocks(
+      {call.rows, call.columns, padded_depth(call.depth), a, b, call.c, call.c_stride, Into::kAdd, nullptr});
 }
 
 }  // namespace

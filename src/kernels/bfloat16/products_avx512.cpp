@@ -13,8 +13,8 @@ struct Operands {
 };
 
 template <int R>
-HEADTORCH_INLINE void tile_of_pairs(const Operands& in, Into into, const float* bias, float* out, Index stride,
-                                    Index columns) {
+HEADTORCH_INLINE void tile_of_pairs(const Operands& in, Into into, const float* bias, float* out,
+                                    Index stride, Index columns) {
   Vec c[R][kTileVectors];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
@@ -28,7 +28,8 @@ HEADTORCH_INLINE void tile_of_pairs(const Operands& in, Into into, const float* 
   for (Index k = 0; k < in.pairs; ++k) {
     __m512bh row[kTileVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kTileVectors; ++v) row[v] = (__m512bh)_mm512_loadu_si512(in.b + k * kPanel + v * kLanes);
+    for (int v = 0; v < kTileVectors; ++v)
+      row[v] = (__m512bh)_mm512_loadu_si512(in.b + k * kPanel + v * kLanes);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       const auto x = (__m512bh)_mm512_set1_epi32(static_cast<int>(in.a[r * in.a_stride + k]));
@@ -75,8 +76,9 @@ HEADTORCH_INLINE void multiply_panels(const Product& in) {
 void multiply(const Multiply& call) {
   auto* a = static_cast<Pairs*>(call.scratch);
   round_rows(call.a, call.a_stride, call.rows, call.depth, a);
-  multiply_panels({call.rows, call.columns, padded_depth(call.depth) / 2, a, static_cast<const Pairs*>(call.packed_b),
-                   call.c, call.c_stride, call.adds ? Into::kAdd : Into::kSet, call.bias});
+  multiply_panels({call.rows, call.columns, padded_depth(call.depth) / 2, a,
+                   static_cast<const Pairs*>(call.packed_b), call.c, call.c_stride,
+                   call.adds ? Into::kAdd : Into::kSet, call.bias});
 }
 
 void add_transposed(const AddTransposed& call) {
@@ -84,13 +86,14 @@ void add_transposed(const AddTransposed& call) {
   Pairs* b = a + rounded_up(call.rows, kPanel) * padded_depth(call.depth) / 2;
   round_transposed(call.a, call.a_stride, call.depth, call.rows, a);
   round_panels(call.b, call.b_stride, call.depth, call.columns, b);
-  multiply_panels({call.rows, call.columns, padded_depth(call.depth) / 2, a, b, call.c, call.c_stride, Into::kAdd,
-                   nullptr});
+  multiply_panels({call.rows, call.columns, padded_depth(call.depth) / 2, a, b, call.c, call.c_stride,
+                   Into::kAdd, nullptr});
 }
 
 }  // namespace
 
 extern const Products products;
-const Products products = {"AVX-512 in bfloat16", packed_bytes, scratch_bytes, pack, multiply, add_transposed};
+const Products products = {"AVX-512 in bfloat16", packed_bytes, scratch_bytes, pack, multiply,
+                           add_transposed};
 
 }  // namespace headtorch::kernels::HEADTORCH_SET

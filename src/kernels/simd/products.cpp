@@ -7,8 +7,6 @@ namespace {
 
 constexpr Index kDepthAtOnce = 256;   // a panel of B then fits in the first cache
 constexpr Index kTokensAtOnce = 128;  // of a weight's gradient
-constexpr Index kStrideThatCollides =
-    512;  // floats: from there on rows of a panel fall on few sets of the cache
 
 Index whole_panels(Index columns) { return (columns + kPanel - 1) / kPanel; }
 
@@ -16,7 +14,10 @@ std::size_t packed_bytes(Index depth, Index columns) {
   return static_cast<std::size_t>(whole_panels(columns) * kPanel * depth) * sizeof(float);
 }
 
-std::size_t scratch_bytes(Index, Index, Index) { return 0; }
+std::size_t scratch_bytes(Index rows, Index, Index depth) {
+  const Index whole_tiles = (rows + kTileRows - 1) / kTileRows * kTileRows;
+  return static_cast<std::size_t>(whole_tiles * smaller(depth, kTokensAtOnce)) * sizeof(float);
+}
 
 void pack(const Pack& call) {
   auto* out = static_cast<float*>(call.packed);
@@ -51,27 +52,59 @@ void multiply(const Multiply& call) {
   }
 }
 
+HEADTORCH_INLINE void copy_tile_row(const float* in, float* out) {
+#if defined(__AVX512F__)
+  static_assert(kTileRows == 8);
+  _mm256_storeu_ps(out, _mm256_loadu_ps(in));
+#else
+  static_assert(kTileRows == 4);
+  _mm_storeu_ps(out, _mm_loadu_ps(in));
+#endif
+}
+
+HEADTORCH_INLINE void copy_panel_row(const float* in, float* out) {
+#pragma GCC unroll 4
+  for (int v = 0; v < kTileVectors; ++v) store(out + v * kLanes, load(in + v * kLanes));
+}
+
+/// `columns` of a [depth, *] matrix as [depth, kWidth], for the width of a tile or of a panel; columns behind
+/// the last are 0.
+template <Index kWidth>
+HEADTORCH_INLINE void copy_columns(const float* in, Index stride, Index depth, Index columns, float* out) {
+  for (Index row = 0; row < depth; ++row) {
+    if (columns < kWidth) {
+      for (Index c = 0; c < kWidth; ++c) out[c] = c < columns ? in[c] : 0.0F;
+    } else if constexpr (kWidth == kPanel) {
+      copy_panel_row(in, out);
+    } else {
+      copy_tile_row(in, out);
+    }
+    in += stride;
+    out += kWidth;
+  }
+}
+
 void add_transposed(const AddTransposed& call) {
-  alignas(64) float panel[kTokensAtOnce * kPanel];
+  // Both sides are copied: columns of a matrix whose width is a power of two fall on few sets of the cache.
+  alignas(64) float b_panel[kTokensAtOnce * kPanel];
+  auto* a_panels = static_cast<float*>(call.scratch);
   for (Index k = 0; k < call.depth; k += kTokensAtOnce) {
     const Index depth = smaller(kTokensAtOnce, call.depth - k);
+    for (Index row = 0; row < call.rows; row += kTileRows) {
+      copy_columns<kTileRows>(call.a + k * call.a_stride + row, call.a_stride, depth, call.rows - row,
+                              a_panels + row * depth);
+    }
     for (Index column = 0; column < call.columns; column += kPanel) {
       const Index columns = call.columns - column;
-      const float* b = call.b + k * call.b_stride + column;
-      Index b_stride = call.b_stride;
-      if (columns < kPanel || b_stride >= kStrideThatCollides) {
-        for (Index row = 0; row < depth; ++row) {
-          for (Index v = 0; v < kTileVectors; ++v) {
-            const Index left = columns - v * kLanes;
-            store(panel + row * kPanel + v * kLanes,
-                  left > 0 ? load_up_to(b + row * b_stride + v * kLanes, left) : zero());
-          }
-        }
-        b = panel;
-        b_stride = kPanel;
-      }
-      const TileInput in{depth, call.a + k * call.a_stride, 1, call.a_stride, b, b_stride};
-      rows_of_tiles<kTileVectors, true>(in, call.rows, Into::kAdd, nullptr, call.c + column, call.c_stride,
+      copy_columns<kPanel>(call.b + k * call.b_stride + column, call.b_stride, depth, columns, b_panel);
+      rows_of_tiles<kTileVectors, true>({.depth = depth,
+                                         .a = a_panels,
+                                         .row_step = 1,
+                                         .depth_step = kTileRows,
+                                         .b = b_panel,
+                                         .b_stride = kPanel,
+                                         .tile_step = kTileRows * depth},
+                                        call.rows, Into::kAdd, nullptr, call.c + column, call.c_stride,
                                         columns);
     }
   }

@@ -23,6 +23,7 @@ struct TileInput {
   const float* b;
   Index b_stride;
   Index panel_step = kPanel;  // from a panel of B's columns to the next
+  Index tile_step = 0;        // from kTileRows of A's rows to the next; 0: they follow each other
 };
 
 /// c += A B. `kTransposed`: A's rows are adjacent (row_step is 1), else its depth is (depth_step is 1).
@@ -54,6 +55,12 @@ enum class Into { kSet, kAdd };
 template <int R, int V, bool kTransposed>
 HEADTORCH_INLINE void tile(const TileInput& in, Into into, const float* bias, float* out, Index stride,
                            Index columns) {
+  // C is wanted after the sums: its lines come in meanwhile.
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) __builtin_prefetch(out + r * stride + v * kLanes, 1);
+  }
   Vec c[R][V];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
@@ -82,10 +89,11 @@ HEADTORCH_INLINE void tile(const TileInput& in, Into into, const float* bias, fl
 template <int V, bool kTransposed>
 HEADTORCH_INLINE void rows_of_tiles(TileInput in, Index rows, Into into, const float* bias, float* out,
                                     Index stride, Index columns) {
+  const Index tile_step = in.tile_step != 0 ? in.tile_step : kTileRows * in.row_step;
   Index row = 0;
   for (; row + kTileRows <= rows; row += kTileRows) {
     tile<kTileRows, V, kTransposed>(in, into, bias, out + row * stride, stride, columns);
-    in.a += kTileRows * in.row_step;
+    in.a += tile_step;
   }
   const auto last = [&]<int R>() {
     tile<R, V, kTransposed>(in, into, bias, out + row * stride, stride, columns);

@@ -95,7 +95,7 @@ HEADTORCH_INLINE void store_up_to(float* p, Vec v, Index n) {
 }
 
 HEADTORCH_INLINE Vec zero() { return splat(0.0F); }
-HEADTORCH_INLINE Index smaller(Index a, Index b) { return a < b ? a : b; }
+HEADTORCH_INLINE constexpr Index smaller(Index a, Index b) { return a < b ? a : b; }
 /// NaN in b stays.
 HEADTORCH_INLINE Vec larger(Vec a, Vec b) { return a > b ? a : b; }
 
