@@ -29,16 +29,13 @@ AdamW::AdamW(torch::nn::Module& module, const AdamWOptions& options)
   if (values_.is_cpu() && values_.scalar_type() == torch::kFloat32) kernels_ = kernels::kernels();
 }
 
-void AdamW::flatten(const std::vector<torch::Tensor>& gradients, torch::Tensor& flat) const {
+void AdamW::add(const std::vector<torch::Tensor>& gradients, torch::Tensor& flat) const {
+  const torch::NoGradGuard no_grad;
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    torch::Tensor place = flat.narrow(0, offset, parameters_[i].numel());
-    if (gradients[i].defined()) {
-      place.copy_(gradients[i].reshape({-1}));
-    } else {
-      place.zero_();
-    }
-    offset += parameters_[i].numel();
+    const std::int64_t count = parameters_[i].numel();
+    if (gradients[i].defined()) flat.narrow(0, offset, count).add_(gradients[i].reshape({-1}));
+    offset += count;
   }
 }
 

@@ -28,8 +28,8 @@ class AdamW {
   torch::Tensor& gradient() { return gradient_; }
   /// A [n] buffer for one share of the gradient.
   torch::Tensor new_gradient() const { return torch::zeros_like(gradient_); }
-  /// Writes one gradient a parameter (undefined: zero) into `flat`.
-  void flatten(const std::vector<torch::Tensor>& gradients, torch::Tensor& flat) const;
+  /// Adds one gradient a parameter (undefined: none) to `flat`.
+  void add(const std::vector<torch::Tensor>& gradients, torch::Tensor& flat) const;
 
   /// Multiplies the gradient by `scale`, then down to a global norm of at most `clip` (0: leaves it), and
   /// takes a step at rate `lr`; changes nothing when the norm is not finite.  @returns the norm before

@@ -8,19 +8,16 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
-#include <memory>
 #include <mutex>
 #include <optional>
 
 #include "src/core/error.hpp"
 #include "src/core/interrupt.hpp"
 #include "train/adamw.hpp"
-#include "train/batch.hpp"
 #include "train/checkpoint.hpp"
 #include "train/device.hpp"
-#include "train/engine_for.hpp"
-#include "train/entropy_bonus.hpp"
 #include "train/evaluate.hpp"
+#include "train/gradients.hpp"
 #include "train/head_study.hpp"
 #include "train/memory.hpp"
 #include "train/precision.hpp"
@@ -67,17 +64,13 @@ class Run {
         observer_(observer),
         device_(choose_device(options_.device)),
         model_(build_model(config, task)),
-        loss_scale_(options_.precision),
         optimizer_(move_to_device(),
                    AdamWOptions{.beta2 = options_.beta2, .weight_decay = options_.weight_decay}),
         replicas_(device_.is_cpu() ? choose_threads(options_, optimizer_.gradient().numel(),
                                                     options_.batch * task.shape().seq_len)
                                    : 1) {
     check_precision(options_.precision, device_);
-    for (std::int64_t share = 0; share < replicas_.size(); ++share)
-      gradients_.push_back(optimizer_.new_gradient());
-    why_modules_ = why_modules(config_, task_.shape(), device_);
-    if (why_modules_.empty()) engine_ = make_engine(model_, optimizer_, config_, replicas_.size());
+    gradients_.emplace(config_, task_, model_, optimizer_, replicas_, device_);
     inputs_ = default_inputs(task_, samples_to_record());
   }
 
@@ -87,16 +80,18 @@ class Run {
     result.threads = replicas_.size();
     result.device = device_.is_cpu() ? "cpu" : "cuda";
     model_->train();
-    result.engine = engine_ ? "kernels" : "modules";
-    result.attention_path = engine_ ? "kernels" : attention_path();
-    if (observer_.on_start) observer_.on_start(engine_ ? engine_->name() : "", why_modules_);
+    const engine::Engine* engine = gradients_->engine();
+    result.engine = engine != nullptr ? "kernels" : "modules";
+    result.attention_path = engine != nullptr ? "kernels" : attention_path();
+    if (observer_.on_start)
+      observer_.on_start(engine != nullptr ? engine->name() : "", gradients_->why_modules());
     start_ = Clock::now();
 
     std::int64_t clipped = 0, in_a_row = 0;
     for (std::int64_t step = 1; step <= options_.steps; ++step) {
       if (interrupt_signal() != 0) break;
       const Clock::time_point step_start = Clock::now();
-      const std::optional<double> loss = accumulate_gradient(step);
+      const std::optional<double> loss = gradients_->accumulate(step);
       double outside = 0.0;
       if (step == 1 || step == kHealthStep + 1) outside = timed([&] { report_health(step - 1, result); });
 
@@ -106,8 +101,8 @@ class Run {
       metrics.loss = loss.value_or(std::numeric_limits<double>::quiet_NaN());
       metrics.grad_norm = std::numeric_limits<double>::quiet_NaN();
       if (loss && std::isfinite(*loss))
-        metrics.grad_norm = optimizer_.step(metrics.lr, options_.clip, gradient_scale_);
-      if (loss) loss_scale_.update(std::isfinite(*loss) && std::isfinite(metrics.grad_norm));
+        metrics.grad_norm = optimizer_.step(metrics.lr, options_.clip, gradients_->scale());
+      if (loss) gradients_->update_loss_scale(std::isfinite(*loss) && std::isfinite(metrics.grad_norm));
       metrics.non_finite = loss.has_value() && !(std::isfinite(*loss) && std::isfinite(metrics.grad_norm));
       metrics.clipped = !metrics.non_finite && options_.clip > 0.0 && metrics.grad_norm > options_.clip;
 
@@ -163,73 +158,6 @@ class Run {
     return seconds_since(start);
   }
 
-  /// Leaves the gradient of the summed loss in the optimizer, and the factor that makes it that of the mean
-  /// over all counted positions of the step.  @returns that mean, or nothing when no position was counted.
-  std::optional<double> accumulate_gradient(std::int64_t step) {
-    const std::int64_t shares = replicas_.size();
-    std::vector<double> losses(static_cast<std::size_t>(shares));
-    std::vector<std::int64_t> counts(static_cast<std::size_t>(shares));
-    torch::Tensor& total = optimizer_.gradient();
-    double loss = 0.0;
-    std::int64_t counted = 0;
-    if (engine_) engine_->refresh();
-    for (std::int64_t part = 0; part < options_.accumulate; ++part) {
-      const std::int64_t batch_index = (step - 1) * options_.accumulate + part;
-      replicas_.run([&](std::int64_t share) {
-        const std::int64_t first = options_.batch * share / shares,
-                           last = options_.batch * (share + 1) / shares;
-        const tasks::Batch batch =
-            task_.batch(tasks::Split::kTrain, batch_index * options_.batch + first, last - first);
-        const auto at = static_cast<std::size_t>(share);
-        if (engine_) {
-          gradients_[at].zero_();
-          const engine::Counted own = engine_->accumulate(
-              share, {batch.examples, batch.length, batch.tokens, batch.labels, first},
-              {static_cast<std::uint64_t>(options_.seed), batch_index}, gradients_[at].data_ptr<float>());
-          losses[at] = own.loss;
-          counts[at] = own.positions;
-        } else {
-          counts[at] = count_labels(batch);
-          losses[at] = backward(batch, batch_index, first, gradients_[at]);
-        }
-      });
-      const torch::NoGradGuard no_grad;
-      for (std::size_t share = 0; share < gradients_.size(); ++share) {  // a fixed order of summation
-        if (part == 0 && share == 0) {
-          total.copy_(gradients_[share]);
-        } else {
-          total.add_(gradients_[share]);
-        }
-        loss += losses[share];
-        counted += counts[share];
-      }
-    }
-    if (counted == 0) return std::nullopt;
-    gradient_scale_ = 1.0 / (static_cast<double>(counted) * loss_scale_.factor());
-    return loss / static_cast<double>(counted);
-  }
-
-  double backward(const tasks::Batch& batch, std::int64_t batch_index, std::int64_t first_example,
-                  torch::Tensor& flat) {
-    const BatchTensors tensors = to_tensors(batch, device_);
-    nn::DropoutStream stream(static_cast<std::uint64_t>(options_.seed), batch_index, first_example);
-    nn::Context context;
-    if (device_.is_cpu()) context.dropout = &stream;
-    std::optional<EntropyBonus> bonus;
-    if (options_.entropy_weight > 0.0) context.probe = &bonus.emplace(model_, tensors.input).probe();
-    torch::Tensor loss;
-    {
-      const Autocast lower(options_.precision, device_);
-      loss = summed_loss(model_->forward(tensors.input, context), tensors, options_.label_smoothing);
-    }
-    torch::Tensor objective = bonus ? loss - options_.entropy_weight * bonus->sum(tensors.labels_BT) : loss;
-    if (loss_scale_.factor() != 1.0) objective = objective * loss_scale_.factor();
-    optimizer_.flatten(torch::autograd::grad({objective}, optimizer_.parameters(), {}, /*retain_graph=*/false,
-                                             /*create_graph=*/false, /*allow_unused=*/true),
-                       flat);
-    return loss.item<double>();
-  }
-
   void report_health(std::int64_t steps_taken, RunResult& result) {
     const Sharpness now = sharpness(record(model_, task_, inputs_, steps_taken, device_));
     if (steps_taken == 0) result.initial_score_sd = now.score_sd;
@@ -273,7 +201,7 @@ class Run {
     if (!observer_.on_evaluation && options_.patience == 0) return;
     Evaluation evaluation =
         evaluate(model_, task_, tasks::Split::kValidation, task_.size(tasks::Split::kValidation), replicas_,
-                 device_, engine_.get());
+                 device_, gradients_->engine());
     evaluation.health = health;
     if (interrupt_signal() != 0) return;
     const bool better = evaluation.loss < best_loss_;
@@ -306,7 +234,7 @@ class Run {
     if (interrupt_signal() == 0) report_evaluation(result.steps);
     if (interrupt_signal() == 0) {
       result.test = evaluate(model_, task_, tasks::Split::kTest, task_.size(tasks::Split::kTest), replicas_,
-                             device_, engine_.get());
+                             device_, gradients_->engine());
       if (task_.n_free_running() > 0) {
         result.test.free_running_n = task_.n_free_running();
         result.test.free_running_accuracy =
@@ -356,13 +284,9 @@ class Run {
   const RunObserver& observer_;
   torch::Device device_;
   models::MiniTransformer model_;
-  LossScale loss_scale_;
   AdamW optimizer_;
   Replicas replicas_;
-  std::string why_modules_;
-  std::unique_ptr<engine::Engine> engine_;  // null: the modules
-  double gradient_scale_ = 1.0;
-  std::vector<torch::Tensor> gradients_;  // one flat buffer a share
+  std::optional<Gradients> gradients_;
   tasks::Batch inputs_;
   Clock::time_point start_;
   double best_loss_ = std::numeric_limits<double>::infinity();  // of validation

@@ -23,7 +23,8 @@ TEST(AdamW, Follows_the_reference) {
                                  {0.6984734747642302, -1.6949445143849766}};
   for (const auto& row : expected) {
     const torch::Tensor gradient = 2.0 * module.value.detach() + torch::tensor({{0.5, 0.0}}, torch::kDouble);
-    optimizer.flatten({gradient}, optimizer.gradient());
+    optimizer.gradient().zero_();
+    optimizer.add({gradient}, optimizer.gradient());
     optimizer.step(0.1, 0.0);
     EXPECT_NEAR(module.value[0][0].item<double>(), row[0], 1e-12);
     EXPECT_NEAR(module.value[0][1].item<double>(), row[1], 1e-12);

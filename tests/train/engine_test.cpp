@@ -122,7 +122,7 @@ Gradient by_modules(const Setting& setting, torch::Dtype dtype, Precision precis
     loss = summed_loss(model->forward(tensors.input, context), tensors, setting.config.train.label_smoothing);
   }
   torch::Tensor flat = optimizer.new_gradient();
-  optimizer.flatten(
+  optimizer.add(
       torch::autograd::grad({loss}, optimizer.parameters(), {}, false, false, /*allow_unused=*/true), flat);
   return {loss.item<double>(), flat.to(torch::kFloat64)};
 }
