@@ -112,11 +112,11 @@ HEADTORCH_INLINE std::uint32_t bits_at(const std::uint8_t* mask, Index element) 
 HEADTORCH_INLINE Vec exponential(Vec x) {
   const Vec given = x;
   x = larger(splat(-87.0F), x);
-  const Vec magic =
-      splat(12582912.0F);  // 1.5 * 2^23: adding it rounds to an integer, which is then in its bits
+  // 1.5 * 2^23: adding it rounds to an integer, which is then in its bits; 127: an exponent's bias.
+  const Vec magic = splat(12582912.0F + 127.0F);
   const Vec shifted = x * splat(1.44269504F) + magic;
   const Vec n = shifted - magic;
-  const VecInt exponent = (VecInt)shifted << 23;
+  const Vec power_of_two = (Vec)((VecInt)shifted << 23);
   const Vec r = (x - n * splat(0.693359375F)) + n * splat(2.12194440e-4F);
   Vec p = splat(1.9875691500e-4F);
   p = p * r + splat(1.3981999507e-3F);
@@ -125,7 +125,7 @@ HEADTORCH_INLINE Vec exponential(Vec x) {
   p = p * r + splat(1.6666665459e-1F);
   p = p * r + splat(5.0000001201e-1F);
   p = p * (r * r) + r + splat(1.0F);
-  return given < splat(-87.0F) ? zero() : (Vec)((VecInt)p + exponent);
+  return given < splat(-87.0F) ? zero() : p * power_of_two;
 }
 
 }  // namespace headtorch::kernels::HEADTORCH_SET
