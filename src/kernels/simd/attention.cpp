@@ -38,6 +38,14 @@ HEADTORCH_INLINE Index keys_of(const AttentionRule& rule, Index sequence, Index 
   return rule.lengths == nullptr ? tokens : smaller(rule.lengths[sequence], tokens);
 }
 
+/// Maxima may lose a NaN: then it is this that tells it from -infinity.
+HEADTORCH_INLINE bool all_hidden(const float* scores, Index visible) {
+  for (Index j = 0; j < visible; ++j) {
+    if (scores[j] != -__builtin_inff()) return false;
+  }
+  return true;
+}
+
 /// Softmax over the first `visible` scores of a row, in place; zeros behind them up to `stride`.
 HEADTORCH_INLINE void softmax_row(float* row, Index visible, Index stride, const float* bias) {
   const Vec hidden = splat(-__builtin_inff());
@@ -53,7 +61,7 @@ HEADTORCH_INLINE void softmax_row(float* row, Index visible, Index stride, const
   }
   const float largest_score = largest(most);
   Index done = 0;
-  if (visible > 0 && largest_score != -__builtin_inff()) {
+  if (largest_score != -__builtin_inff() || !all_hidden(row, visible)) {
     Vec total = zero();
     for (Index j = 0; j < visible; j += kLanes) {
       const Index left = visible - j;
