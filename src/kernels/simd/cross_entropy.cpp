@@ -34,8 +34,9 @@ void cross_entropy(const CrossEntropy& call) {
     const float sum_of_powers = sum(total);
     const double normaliser =
         __builtin_log(static_cast<double>(sum_of_powers)) + static_cast<double>(highest);
-    loss += normaliser - (1.0 - static_cast<double>(call.smoothing)) * static_cast<double>(own) -
-            static_cast<double>(spread) * static_cast<double>(sum(all));
+    loss += normaliser - (1.0 - static_cast<double>(call.smoothing)) * static_cast<double>(own);
+    // Without smoothing a class with a logit of -infinity costs nothing.
+    if (spread != 0.0F) loss -= static_cast<double>(spread) * static_cast<double>(sum(all));
     const Vec factor = splat(1.0F / sum_of_powers);
     for (Index j = 0; j < classes; j += kLanes) {
       const Index left = classes - j;
