@@ -17,7 +17,7 @@ struct DrawDropout {
   std::uint64_t key = 0, stream = 0, first = 0;
   std::int64_t count = 0;
   std::uint32_t threshold = 0;   ///< dropped below it, of 65536
-  std::uint8_t* bits = nullptr;  ///< out; (count + 7) / 8 + dropout_slack bytes
+  std::uint8_t* bits = nullptr;  ///< out; (count + 7) / 8 + kDropoutSlack bytes
 };
 
 /// y = scale * x where kept, else 0; in place or not.

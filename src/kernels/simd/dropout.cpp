@@ -87,8 +87,12 @@ class Decisions {
 }  // namespace
 
 void draw_dropout(const DrawDropout& call) {
-  const Decisions decisions(call);
   const Index words = (call.count + 63) / 64;
+  if (call.threshold > 0xffff) {  // more than a lane of 16 bits holds: all are dropped
+    __builtin_memset(call.bits, 0, static_cast<unsigned long>(words) * 8);
+    return;
+  }
+  const Decisions decisions(call);
   const std::uint64_t first = call.first / 64;
   const unsigned shift = static_cast<unsigned>(call.first % 64);
   std::uint64_t next = shift == 0 ? 0 : decisions.word(first);
