@@ -17,6 +17,9 @@ constexpr double kLeastShare = 0.1;  // of Newton's step
 constexpr double kLongestStep = 0.5;
 constexpr double kGain = 1e-13;  // below this a smaller loss is rounding
 
+/// Of two that differ by rounding only, neither: the first found then stays.
+bool better(const GaussianPoint& a, const GaussianPoint& b) { return a.loss < b.loss - kGain; }
+
 /// Steps in bandwidths of offset, at least kLeastReach positions, and in ln bandwidth.
 GaussianPoint moved(const GaussianPoint& from, double across, double along) {
   return {.offset = from.offset + across * std::max(kLeastReach, std::exp(from.log_bandwidth)),
@@ -51,9 +54,9 @@ GaussianPoint refine(const GaussianLoss& loss, GaussianPoint start, const Refine
       GaussianPoint point = moved(best, across, along);
       point.log_bandwidth = std::clamp(point.log_bandwidth, low, high);
       point.loss = loss(point);
-      if (point.loss < next.loss) next = point;
+      if (better(point, next)) next = point;
     }
-    if (next.loss < best.loss - kGain) {
+    if (better(next, best)) {
       best = next;
     } else {
       step /= 2;
@@ -74,7 +77,7 @@ GaussianPoint finish(const GaussianLoss& loss, GaussianPoint start, double great
       GaussianPoint point = moved(best, share * step->first, share * step->second);
       point.log_bandwidth = std::clamp(point.log_bandwidth, low, high);
       point.loss = loss(point);
-      if (point.loss < best.loss - kGain) next = point;
+      if (better(point, best)) next = point;
     }
     if (next.loss == best.loss) difference /= 4;
     best = next;
@@ -92,13 +95,16 @@ GaussianPoint coarse_search(const GaussianLoss& loss, const std::vector<double>&
       grid.push_back(point);
     }
   }
-  std::stable_sort(grid.begin(), grid.end(),
-                   [](const GaussianPoint& a, const GaussianPoint& b) { return a.loss < b.loss; });
   GaussianPoint best;
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, grid.size()); ++i) {
+  for (int start = 0; start < 2 && !grid.empty(); ++start) {
+    auto least = grid.begin();
+    for (auto point = grid.begin(); point != grid.end(); ++point) {
+      if (better(*point, *least)) least = point;
+    }
     const GaussianPoint found =
-        refine(loss, grid[i], {.step = 0.4, .least_step = 0.05, .greatest_bandwidth = greatest_bandwidth});
-    if (found.loss < best.loss) best = found;
+        refine(loss, *least, {.step = 0.4, .least_step = 0.05, .greatest_bandwidth = greatest_bandwidth});
+    if (better(found, best)) best = found;
+    grid.erase(least);
   }
   return best;
 }
