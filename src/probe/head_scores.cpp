@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "src/probe/sums.hpp"
+
 namespace headtorch::probe {
 namespace {
 
@@ -117,10 +119,7 @@ void HeadScores::add(const RecordedInput& input, std::span<const float> weights,
   for (std::int64_t query = 0; query < input.rows; ++query) {
     const std::int64_t visible = read_row(weights, shape_.keys, query, input.sight, row);
     if (visible == 0) continue;
-    double entropy = 0.0;
-    for (const double weight : row) {
-      if (weight > 0.0) entropy -= weight * std::log(weight);
-    }
+    const double entropy = entropy_of(row);
     entropies[static_cast<std::size_t>(query)] = entropy;
     add_row(input, {query, visible, row}, entropy, tallies);
     const std::int64_t last = shape_.is_self() ? std::min(query + 1, std::ssize(row)) : std::ssize(row);

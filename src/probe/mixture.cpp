@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "src/probe/sums.hpp"
 
 namespace headtorch::probe {
 
@@ -9,6 +12,8 @@ void Mixture::clear() {
   mass_.clear();
   k0_.clear();
   uniform_.clear();
+  rows_.clear();
+  rooms_.clear();
   unnamed_mass_ = unnamed_uniform_ = 0.0;
 }
 
@@ -24,10 +29,19 @@ void Mixture::add(double mass, double k0, double uniform) {
   }
 }
 
+std::size_t Mixture::room(std::size_t size) {
+  const std::size_t start = rooms_.size();
+  rooms_.resize(start + size);
+  return start;
+}
+
 double Mixture::loss(double eps) const {
   double sum = unnamed_mass_ > 0.0 ? unnamed_mass_ * std::log(eps) + unnamed_uniform_ : 0.0;
   for (std::size_t i = 0; i < mass_.size(); ++i) {
     sum += mass_[i] * std::log((1.0 - eps) * k0_[i] + eps * uniform_[i]);
+  }
+  for (const Row& row : rows_) {
+    sum += row.weight * log_sum(row.mass, k0_of(row), (1.0 - eps) * row.scale, eps * row.uniform);
   }
   return -sum;
 }
@@ -39,6 +53,12 @@ Mixture::Slope Mixture::slope(double eps) const {
     const double ratio = change / (k0_[i] + eps * change);
     slope.first -= mass_[i] * ratio;
     slope.second += mass_[i] * ratio * ratio;
+  }
+  for (const Row& row : rows_) {
+    const RatioSums sums =
+        ratio_sums(row.mass, k0_of(row), {.scale = row.scale, .uniform = row.uniform, .eps = eps});
+    slope.first -= row.weight * sums.first;
+    slope.second += row.weight * sums.second;
   }
   return slope;
 }
@@ -57,8 +77,10 @@ Mixture::Best Mixture::best(double tolerance, double start) const {
     (at.first < 0.0 ? low_holds : high_holds) = true;
     const double next = eps - at.first / at.second;
     if (next > low && next < high) {
-      if (std::abs(next - eps) <= 0.1 * tolerance * eps) break;
-      eps = next;
+      const double moved = std::abs(next - eps);
+      const double before = std::exchange(eps, next);
+      // The error left is of the order of the step's square.
+      if (moved <= 0.1 * std::sqrt(tolerance) * before) break;
       continue;
     }
     if (at.first > 0.0 && !low_holds) {

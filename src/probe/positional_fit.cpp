@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/probe/gaussian_search.hpp"
+#include "src/probe/sums.hpp"
 
 namespace headtorch::probe {
 namespace {
@@ -16,6 +17,8 @@ constexpr double kSameLoss = 1e-6;               // nats a row: two kernels fit 
 constexpr std::size_t kCandidates = 3;           // offsets or keys tried
 constexpr std::size_t kSearchCells = 16 * 1024;  // weights looked at while searching; all for the last steps
 constexpr std::size_t kSearchRows = 32;          // and at least so many rows
+constexpr double kReach = 80.0;  // window: where (distance^2 - nearest^2) / bandwidth^2 is at most this
+constexpr double kShared = 6.0;  // bandwidths to the nearest key, up to which rows share values of K0
 
 /// Rows at even steps of the weight, as many as stand for all of them while searching.
 std::vector<SummedRow> sample(std::span<const SummedRow> rows) {
@@ -36,6 +39,105 @@ std::vector<SummedRow> sample(std::span<const SummedRow> rows) {
     taken = due;
   }
   return chosen;
+}
+
+/// The keys on which a Gaussian is not negligible, and the distance of the nearest that the row sees.
+struct Window {
+  std::int64_t first = 0, stop = 0;
+  double nearest = 0.0;
+
+  std::size_t size() const { return static_cast<std::size_t>(stop - first); }
+};
+
+Window window_of(const SummedRow& row, double centre, double bandwidth) {
+  const double low = static_cast<double>(row.first), last = static_cast<double>(row.stop() - 1);
+  double nearest = std::abs(std::clamp(std::round(centre), low, last) - centre);
+  if (!row.open.empty()) {
+    nearest = std::numeric_limits<double>::infinity();
+    for (std::int64_t key = row.first; key < row.stop(); ++key) {
+      if (row.sees(key)) nearest = std::min(nearest, std::abs(static_cast<double>(key) - centre));
+    }
+  }
+  const double reach = std::sqrt(nearest * nearest + kReach * bandwidth * bandwidth);
+  const double first = std::clamp(std::ceil(centre - reach), low, last);
+  const double end = std::clamp(std::floor(centre + reach), first, last);
+  return {static_cast<std::int64_t>(first), static_cast<std::int64_t>(end) + 1, nearest};
+}
+
+/// A row whose K0 in the window is in proportion to what stands at `k0` in the mixture, and else 0.
+void add_window(const SummedRow& row, const Window& window, std::size_t k0, Mixture& mixture) {
+  const std::span<const double> values = mixture.k0(k0, window.size());
+  double sum = 0.0;
+  if (row.open.empty()) {
+    sum = sum_of(values);
+  } else {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (row.sees(window.first + static_cast<std::int64_t>(i))) sum += values[i];
+    }
+  }
+  const auto mass = row.mass.subspan(static_cast<std::size_t>(window.first), window.size());
+  const double uniform = 1.0 / static_cast<double>(row.visible);
+  mixture.add_row({.mass = mass, .weight = row.weight, .k0 = k0, .scale = 1.0 / sum, .uniform = uniform});
+  if (std::ssize(mass) < row.stop() - row.first) {
+    mixture.add(row.weight * (row.inputs - sum_of(mass)), 0.0, uniform);
+  }
+}
+
+/// A row with values of its own, the largest of them 1.
+void add_own_row(const SummedRow& row, const Window& window, double centre, double bandwidth,
+                 Mixture& mixture) {
+  const std::size_t start = mixture.room(window.size());
+  const std::span<double> k0 = mixture.k0(start, window.size());
+  for (std::size_t i = 0; i < k0.size(); ++i) {
+    const std::int64_t key = window.first + static_cast<std::int64_t>(i);
+    if (!row.sees(key)) continue;
+    const double distance = std::abs(static_cast<double>(key) - centre), nearest = window.nearest;
+    k0[i] = std::exp(-0.5 * ((distance - nearest) / bandwidth) * ((distance + nearest) / bandwidth));
+  }
+  add_window(row, window, start, mixture);
+}
+
+/// exp(-(d - offset)^2 / 2 bandwidth^2) by whole d = key - slope * query: what the rows of a whole slope
+/// share.
+struct SharedGaussian {
+  std::int64_t first = 0;  // d of the first value
+  std::size_t start = 0;   // where it stands in the mixture
+};
+
+SharedGaussian share_gaussian(std::span<const SummedRow> rows, const HeadKernel& kernel, Mixture& mixture) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const SummedRow& row : rows) {
+    const double shift = kernel.slope * static_cast<double>(row.query);
+    low = std::min(low, static_cast<double>(row.first) - shift);
+    high = std::max(high, static_cast<double>(row.stop() - 1) - shift);
+  }
+  // A little further than the furthest window.
+  const double reach = kernel.bandwidth * std::sqrt(kShared * kShared + kReach) + 1.0;
+  low = std::max(low, std::floor(kernel.offset - reach));
+  high = std::min(high, std::ceil(kernel.offset + reach));
+  const std::size_t size = high >= low ? static_cast<std::size_t>(high - low) + 1 : 0;
+  const std::size_t start = mixture.room(size);
+  const std::span<double> k0 = mixture.k0(start, size);
+  for (std::size_t i = 0; i < size; ++i) {
+    const double distance = (low + static_cast<double>(i) - kernel.offset) / kernel.bandwidth;
+    k0[i] = std::exp(-0.5 * distance * distance);
+  }
+  return {static_cast<std::int64_t>(low), start};
+}
+
+void add_gaussian_rows(std::span<const SummedRow> rows, const HeadKernel& kernel, Mixture& mixture) {
+  const bool whole = kernel.slope == std::round(kernel.slope);
+  const SharedGaussian shared = whole ? share_gaussian(rows, kernel, mixture) : SharedGaussian{};
+  for (const SummedRow& row : rows) {
+    const double centre = kernel.slope * static_cast<double>(row.query) + kernel.offset;
+    const Window window = window_of(row, centre, kernel.bandwidth);
+    if (whole && window.nearest <= kShared * kernel.bandwidth) {
+      const std::int64_t d = window.first - std::llround(kernel.slope) * row.query;
+      add_window(row, window, shared.start + static_cast<std::size_t>(d - shared.first), mixture);
+    } else {
+      add_own_row(row, window, centre, kernel.bandwidth, mixture);
+    }
+  }
 }
 
 /// Weight above uniform by key - slope * query, rounded; `first` is what index 0 stands for.
@@ -92,6 +194,13 @@ std::vector<double> peaks(const Profile& profile) {
   return places;
 }
 
+HeadKernel gaussian(double slope, const GaussianPoint& at) {
+  return {.family = KernelFamily::kGaussian,
+          .slope = slope,
+          .offset = at.offset,
+          .bandwidth = std::exp(at.log_bandwidth)};
+}
+
 /// The loss at an offset and bandwidth with the best eps; keeps its room and its last eps between calls.
 class ProfiledLoss {
  public:
@@ -99,10 +208,7 @@ class ProfiledLoss {
 
   double operator()(const GaussianPoint& at) {
     mixture_.clear();
-    for (const SummedRow& row : rows_) {
-      add_gaussian_row(row, slope_ * static_cast<double>(row.query) + at.offset, std::exp(at.log_bandwidth),
-                       window_, mixture_);
-    }
+    add_gaussian_rows(rows_, gaussian(slope_, at), mixture_);
     const Mixture::Best best = mixture_.best(kSearchEps, eps_);
     eps_ = best.eps;
     return best.loss;
@@ -111,15 +217,11 @@ class ProfiledLoss {
  private:
   std::span<const SummedRow> rows_;
   double slope_, eps_ = 0.1;
-  GaussianWindow window_;
   Mixture mixture_;
 };
 
 KernelFit with_best_eps(std::span<const SummedRow> rows, double slope, const GaussianPoint& at) {
-  KernelFit fit{.kernel = {.family = KernelFamily::kGaussian,
-                           .slope = slope,
-                           .offset = at.offset,
-                           .bandwidth = std::exp(at.log_bandwidth)}};
+  KernelFit fit{.kernel = gaussian(slope, at)};
   const Mixture::Best mixed = positional_mixture(rows, fit.kernel).best(kTightEps);
   fit.kernel.eps = mixed.eps;
   fit.loss = mixed.loss;
@@ -134,54 +236,17 @@ double greatest_bandwidth(std::span<const SummedRow> rows) {
 
 }  // namespace
 
-void gaussian_window(double centre, double bandwidth, const SummedRow& row, GaussianWindow& window) {
-  const double low = static_cast<double>(row.first), last = static_cast<double>(row.stop() - 1);
-  double nearest = std::abs(std::clamp(std::round(centre), low, last) - centre);
-  if (!row.open.empty()) {
-    nearest = std::numeric_limits<double>::infinity();
-    for (std::int64_t key = row.first; key < row.stop(); ++key) {
-      if (row.sees(key)) nearest = std::min(nearest, std::abs(static_cast<double>(key) - centre));
-    }
-  }
-  const double reach = std::sqrt(nearest * nearest + 80.0 * bandwidth * bandwidth);
-  const double first = std::clamp(std::ceil(centre - reach), low, last);
-  const double stop = std::clamp(std::floor(centre + reach), first, last);
-  window.first = static_cast<std::int64_t>(first);
-  window.k0.resize(static_cast<std::size_t>(stop - first) + 1);
-  double sum = 0.0;
-  for (std::size_t i = 0; i < window.k0.size(); ++i) {
-    const double distance = std::abs(first + static_cast<double>(i) - centre);
-    window.k0[i] = std::exp(-0.5 * ((distance - nearest) / bandwidth) * ((distance + nearest) / bandwidth));
-    if (!row.open.empty() && !row.sees(window.first + static_cast<std::int64_t>(i))) window.k0[i] = 0.0;
-    sum += window.k0[i];
-  }
-  for (double& weight : window.k0) weight /= sum;
-}
-
-void add_gaussian_row(const SummedRow& row, double centre, double bandwidth, GaussianWindow& window,
-                      Mixture& mixture) {
-  gaussian_window(centre, bandwidth, row, window);
-  const double uniform = 1.0 / static_cast<double>(row.visible);
-  const auto mass = row.mass.subspan(static_cast<std::size_t>(window.first), window.k0.size());
-  double inside = 0.0;
-  for (std::size_t i = 0; i < mass.size(); ++i) {
-    inside += mass[i];
-    mixture.add(row.weight * mass[i], window.k0[i], uniform);
-  }
-  if (std::ssize(mass) < row.stop() - row.first) {
-    mixture.add(row.weight * (row.inputs - inside), 0.0, uniform);
-  }
+void add_gaussian_row(const SummedRow& row, double centre, double bandwidth, Mixture& mixture) {
+  add_own_row(row, window_of(row, centre, bandwidth), centre, bandwidth, mixture);
 }
 
 Mixture positional_mixture(std::span<const SummedRow> rows, const HeadKernel& kernel) {
   Mixture mixture;
-  GaussianWindow window;
+  if (kernel.family == KernelFamily::kGaussian) {
+    add_gaussian_rows(rows, kernel, mixture);
+    return mixture;
+  }
   for (const SummedRow& row : rows) {
-    if (kernel.family == KernelFamily::kGaussian) {
-      add_gaussian_row(row, kernel.slope * static_cast<double>(row.query) + kernel.offset, kernel.bandwidth,
-                       window, mixture);
-      continue;
-    }
     const double uniform = 1.0 / static_cast<double>(row.visible);
     if (kernel.family == KernelFamily::kKey && row.sees(kernel.key)) {
       const double on = row.mass[static_cast<std::size_t>(kernel.key)];
@@ -197,16 +262,20 @@ Mixture positional_mixture(std::span<const SummedRow> rows, const HeadKernel& ke
 Mixture mean_mixture(std::span<const SummedRow> rows, std::span<const double> mean, std::int64_t keys) {
   Mixture mixture;
   for (const SummedRow& row : rows) {
-    const auto k0 = mean.subspan(static_cast<std::size_t>(row.query * keys), row.mass.size());
+    const std::size_t start = mixture.room(row.mass.size());
+    const std::span<double> k0 = mixture.k0(start, row.mass.size());
     double sum = 0.0;
-    for (std::int64_t key = row.first; key < row.stop(); ++key) {
-      if (row.sees(key)) sum += k0[static_cast<std::size_t>(key)];
-    }
-    const double uniform = 1.0 / static_cast<double>(row.visible);
     for (std::int64_t key = row.first; key < row.stop(); ++key) {
       if (!row.sees(key)) continue;
       const auto at = static_cast<std::size_t>(key);
-      mixture.add(row.weight * row.mass[at], sum > 0.0 ? k0[at] / sum : uniform, uniform);
+      sum += k0[at] = mean[static_cast<std::size_t>(row.query * keys) + at];
+    }
+    const double uniform = 1.0 / static_cast<double>(row.visible);
+    if (sum > 0.0) {
+      mixture.add_row(
+          {.mass = row.mass, .weight = row.weight, .k0 = start, .scale = 1.0 / sum, .uniform = uniform});
+    } else {
+      mixture.add(row.weight * row.inputs, uniform, uniform);
     }
   }
   return mixture;

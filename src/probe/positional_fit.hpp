@@ -32,15 +32,7 @@ Mixture positional_mixture(std::span<const SummedRow> rows, const HeadKernel& ke
 /// The same for K0 = `mean` [queries, keys], each row over its visible keys divided by its sum there.
 Mixture mean_mixture(std::span<const SummedRow> rows, std::span<const double> mean, std::int64_t keys);
 
-/// K0 of a Gaussian: weights of the keys from `first` on; beyond them it is below 1e-17 of its peak.
-struct GaussianWindow {
-  std::int64_t first = 0;
-  std::vector<double> k0;
-};
-void gaussian_window(double centre, double bandwidth, const SummedRow& row, GaussianWindow& window);
-
-/// Adds one row under a Gaussian to a mixture.
-void add_gaussian_row(const SummedRow& row, double centre, double bandwidth, GaussianWindow& window,
-                      Mixture& mixture);
+/// Adds one row under a Gaussian to a mixture. Keys where K0 is below 1e-17 of its peak count as not named.
+void add_gaussian_row(const SummedRow& row, double centre, double bandwidth, Mixture& mixture);
 
 }  // namespace headtorch::probe

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "src/core/error.hpp"
+#include "src/probe/sums.hpp"
 
 namespace headtorch::probe {
 namespace {
@@ -198,7 +198,7 @@ std::int64_t read_row(std::span<const float> head, std::int64_t keys, std::int64
       if (!sight.is_open(key)) row[static_cast<std::size_t>(key)] = 0.0;
     }
   }
-  const double sum = std::accumulate(row.begin(), row.end(), 0.0);
+  const double sum = sum_of(row);
   if (sum == 0.0) return 0;
   for (double& weight : row) weight /= sum;
   return sight.visible(query);

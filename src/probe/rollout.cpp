@@ -32,6 +32,7 @@ std::vector<double> product(const std::vector<double>& a, const std::vector<doub
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t k = 0; k < size; ++k) {
       const double factor = a[i * size + k];
+      if (factor == 0.0) continue;  // half of them under a causal mask
       for (std::size_t j = 0; j < size; ++j) c[i * size + j] += factor * b[k * size + j];
     }
   }

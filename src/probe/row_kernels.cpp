@@ -21,10 +21,9 @@ RowsByQuery by_query(const LayerShape& shape, std::span<const SummedRow> rows) {
 
 Mixture mixture_of(const RowsByQuery& rows, const std::vector<RowKernel>& kernels) {
   Mixture mixture;
-  GaussianWindow window;
   for (std::size_t query = 0; query < rows.size(); ++query) {
     for (const SummedRow& row : rows[query]) {
-      add_gaussian_row(row, kernels[query].centre, kernels[query].bandwidth, window, mixture);
+      add_gaussian_row(row, kernels[query].centre, kernels[query].bandwidth, mixture);
     }
   }
   return mixture;
@@ -57,12 +56,11 @@ std::vector<double> centres(const std::vector<SummedRow>& rows) {
 }
 
 RowKernel fit_row(const std::vector<SummedRow>& rows, double eps) {
-  GaussianWindow window;
   Mixture mixture;
   const auto loss = [&](const GaussianPoint& at) {
     mixture.clear();
     for (const SummedRow& row : rows) {
-      add_gaussian_row(row, at.offset, std::exp(at.log_bandwidth), window, mixture);
+      add_gaussian_row(row, at.offset, std::exp(at.log_bandwidth), mixture);
     }
     return mixture.loss(eps) / rows.front().weight;
   };

@@ -1,7 +1,8 @@
 #include "src/probe/similarity.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "src/probe/sums.hpp"
 
 namespace headtorch::probe {
 
@@ -22,12 +23,8 @@ void HeadPairs::add(std::size_t pair, const RecordedInput& input, std::int64_t k
         read_row(b.weights, keys, query, input.sight, q) == 0) {
       continue;
     }
-    double entropy = 0.0;
-    for (std::size_t key = 0; key < p.size(); ++key) {
-      const double middle = (p[key] + q[key]) / 2.0;
-      if (middle > 0.0) entropy -= middle * std::log(middle);
-    }
-    tally.add(std::max(0.0, entropy - (a.entropies[at] + b.entropies[at]) / 2.0), 0.0);
+    for (std::size_t key = 0; key < p.size(); ++key) p[key] = (p[key] + q[key]) / 2.0;
+    tally.add(std::max(0.0, entropy_of(p) - (a.entropies[at] + b.entropies[at]) / 2.0), 0.0);
   }
   ratios_[pair].add(tally);
 }
