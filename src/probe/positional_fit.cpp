@@ -140,6 +140,44 @@ void add_gaussian_rows(std::span<const SummedRow> rows, const HeadKernel& kernel
   }
 }
 
+/// Rows to fit a Gaussian of one slope to. Of slope 0 it has the same K in all rows that see the same keys:
+/// one row of their summed mass then stands for them.
+class RowsOfSlope {
+ public:
+  RowsOfSlope(std::span<const SummedRow> rows, double slope) {
+    for (auto row = rows.begin(); row != rows.end();) {
+      const auto end =
+          slope == 0.0
+              ? std::find_if(row + 1, rows.end(), [&](const SummedRow& other) { return !alike(*row, other); })
+              : row + 1;
+      rows_.push_back(end - row == 1 ? *row : summed({row, end}));
+      row = end;
+    }
+  }
+  std::span<const SummedRow> rows() const { return rows_; }
+
+ private:
+  static bool alike(const SummedRow& a, const SummedRow& b) {
+    return a.first == b.first && a.stop() == b.stop() && a.open.data() == b.open.data();
+  }
+
+  SummedRow summed(std::span<const SummedRow> rows) {
+    SummedRow sum = rows.front();
+    sum.weight = 1.0;
+    sum.inputs = 0.0;
+    std::vector<double>& mass = masses_.emplace_back(sum.mass.size());
+    for (const SummedRow& row : rows) {
+      sum.inputs += row.weight * row.inputs;
+      for (std::size_t key = 0; key < mass.size(); ++key) mass[key] += row.weight * row.mass[key];
+    }
+    sum.mass = mass;
+    return sum;
+  }
+
+  std::vector<std::vector<double>> masses_;  // of those summed
+  std::vector<SummedRow> rows_;
+};
+
 /// Weight above uniform by key - slope * query, rounded; `first` is what index 0 stands for.
 struct Profile {
   std::int64_t first = 0;
@@ -294,19 +332,21 @@ KernelFit fit_key(std::span<const SummedRow> rows) {
 
 KernelFit search_gaussian(std::span<const SummedRow> rows, double slope) {
   const std::vector<SummedRow> some = sample(rows);
+  const RowsOfSlope few(some, slope), all(rows, slope);
   const GaussianPoint best =
-      coarse_search(ProfiledLoss(some, slope), peaks(profile(rows, slope)), greatest_bandwidth(rows));
-  return with_best_eps(rows, slope, best);
+      coarse_search(ProfiledLoss(few.rows(), slope), peaks(profile(rows, slope)), greatest_bandwidth(rows));
+  return with_best_eps(all.rows(), slope, best);
 }
 
 KernelFit polish_gaussian(std::span<const SummedRow> rows, const KernelFit& fit) {
   const GaussianPoint start{.offset = fit.kernel.offset, .log_bandwidth = std::log(fit.kernel.bandwidth)};
   const double greatest = greatest_bandwidth(rows);
-  const GaussianLoss loss = ProfiledLoss(rows, fit.kernel.slope);
+  const RowsOfSlope all(rows, fit.kernel.slope);
+  const GaussianLoss loss = ProfiledLoss(all.rows(), fit.kernel.slope);
   const GaussianPoint near =
       refine(loss, start, {.step = 0.05, .least_step = 0.02, .greatest_bandwidth = greatest});
   const GaussianPoint best = finish(loss, near, greatest);
-  const KernelFit found = with_best_eps(rows, fit.kernel.slope, best);
+  const KernelFit found = with_best_eps(all.rows(), fit.kernel.slope, best);
   if (fit.kernel.slope != 1.0 || best.offset <= 0.0) return found;
   // Under a causal mask a narrow kernel ahead of the query is the own position, and is called so.
   double weight = 0.0;
