@@ -18,12 +18,16 @@ AdamW::AdamW(torch::nn::Module& module, const AdamWOptions& options)
   std::vector<torch::Tensor> flat;
   for (const torch::Tensor& parameter : parameters_) flat.push_back(parameter.detach().flatten());
   values_ = torch::cat(flat);
+  gradient_ = torch::zeros_like(values_);
   std::int64_t offset = 0;
   for (torch::Tensor& parameter : parameters_) {
-    parameter.set_data(values_.narrow(0, offset, parameter.numel()).view(parameter.sizes()));
+    const auto view = [&](const torch::Tensor& buffer) {
+      return buffer.narrow(0, offset, parameter.numel()).view(parameter.sizes());
+    };
+    parameter.set_data(view(values_));
+    parameter.mutable_grad() = view(gradient_);
     offset += parameter.numel();
   }
-  gradient_ = torch::zeros_like(values_);
   mean_ = torch::zeros_like(values_);
   square_ = torch::zeros_like(values_);
   if (values_.is_cpu() && values_.scalar_type() == torch::kFloat32) kernels_ = kernels::kernels();

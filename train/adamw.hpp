@@ -15,7 +15,9 @@ struct AdamWOptions {
 };
 
 /// AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2) over one flat buffer that the module's
-/// parameters become views of: norm, clip and update are one pass each, whatever the number of tensors.
+/// parameters become views of, and another that their gradients (grad()) are views of: norm, clip and update
+/// are one pass each, whatever the number of tensors, and any optimizer of LibTorch works on the same
+/// parameters.
 class AdamW {
  public:
   AdamW(torch::nn::Module& module, const AdamWOptions& options);

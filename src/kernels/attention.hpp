@@ -20,7 +20,7 @@ struct AttentionSizes {
   std::int64_t sequences = 0, tokens = 0, heads = 0, features = 0;  ///< B, T, H, E
 
   /// Floats from one row of the weights to the next: T, up to whole vectors.
-  std::int64_t weight_stride() const { return (tokens + 15) / 16 * 16; }
+  [[gnu::always_inline]] std::int64_t weight_stride() const { return (tokens + 15) / 16 * 16; }
 };
 
 /// y = dropout(softmax(scale q k^T + bias over visible keys)) v for each sequence and head; a query that sees

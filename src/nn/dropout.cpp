@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "src/core/philox.hpp"
+#include "src/nn/fused_blocks.hpp"
 
 namespace headtorch::nn {
 namespace {
@@ -16,12 +17,16 @@ DropoutStream::DropoutStream(std::uint64_t seed, std::int64_t step, std::int64_t
       next_place_(static_cast<std::uint64_t>(step) * kPlacesPerStep),
       first_example_(first_example) {}
 
+DropoutDraw DropoutStream::next(const torch::Tensor& like) {
+  const std::int64_t batch = like.dim() == 0 ? 1 : std::max<std::int64_t>(like.size(0), 1);
+  return {seed_, next_place_++, static_cast<std::uint64_t>(first_example_ * (like.numel() / batch))};
+}
+
 torch::Tensor DropoutStream::mask(const torch::Tensor& like, double p) {
   const torch::Tensor mask = torch::empty(like.sizes(), torch::kFloat32);
-  const std::int64_t batch = like.dim() == 0 ? 1 : std::max<std::int64_t>(like.size(0), 1);
-  const std::int64_t first_element = first_example_ * (like.numel() / batch);
-  fill_dropout_mask({mask.data_ptr<float>(), static_cast<std::size_t>(mask.numel())}, p, seed_, next_place_++,
-                    static_cast<std::uint64_t>(first_element));
+  const DropoutDraw draw = next(like);
+  fill_dropout_mask({mask.data_ptr<float>(), static_cast<std::size_t>(mask.numel())}, p, draw.seed,
+                    draw.stream, draw.first_element);
   return mask.to(like.options());
 }
 
@@ -33,7 +38,8 @@ DropoutStream DropoutStream::ahead(std::int64_t places) const {
 
 torch::Tensor dropout(const torch::Tensor& x, double p, bool training, DropoutStream* stream) {
   if (!training || p == 0.0) return x;
-  return stream == nullptr ? torch::dropout(x, p, true) : x * stream->mask(x, p);
+  if (stream == nullptr) return torch::dropout(x, p, true);
+  return fits_kernels(x) ? fused_dropout(x, p, stream->next(x)) : x * stream->mask(x, p);
 }
 
 torch::Tensor kept(const torch::Tensor& like, double p, DropoutStream* stream) {

@@ -6,6 +6,11 @@
 
 namespace headtorch::nn {
 
+/// One mask of a stream: element e of it is decided by (seed, stream, first_element + e).
+struct DropoutDraw {
+  std::uint64_t seed = 0, stream = 0, first_element = 0;
+};
+
 /// Dropout decisions as a function of (seed, step, place in the forward pass, element): the same whatever the
 /// thread or the share of the batch. `first_example` is the batch index of the first row this stream is asked
 /// about.
@@ -15,6 +20,8 @@ class DropoutStream {
   /// 0 with probability p, else 1/(1-p), in the shape, dtype and device of `like`, whose first dimension is
   /// the batch.
   torch::Tensor mask(const torch::Tensor& like, double p);
+  /// The next mask of the shape of `like`, to be drawn elsewhere.
+  DropoutDraw next(const torch::Tensor& like);
   /// The stream as it will be after `places` more masks.
   DropoutStream ahead(std::int64_t places) const;
 

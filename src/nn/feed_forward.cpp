@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include "src/nn/fused_blocks.hpp"
 #include "src/nn/linear.hpp"
 
 namespace headtorch::nn {
@@ -30,8 +31,12 @@ FeedForwardImpl::FeedForwardImpl(const FeedForwardOptions& options) : options_(o
 }
 
 torch::Tensor FeedForwardImpl::forward(const torch::Tensor& x, DropoutStream* stream) {
-  const torch::Tensor active = activated(linear1_->forward(x), options_.activation);
-  return linear2_->forward(dropout(active, options_.dropout, is_training(), stream));
+  const torch::Tensor hidden = linear1_->forward(x);
+  const double p = is_training() ? options_.dropout : 0.0;
+  // With dropout from a stream, both in one pass.
+  if (stream != nullptr && p > 0.0 && options_.activation != Activation::kSwiglu && fits_kernels(hidden))
+    return linear2_->forward(fused_activation(hidden, options_.activation, p, stream->next(hidden)));
+  return linear2_->forward(dropout(activated(hidden, options_.activation), p, is_training(), stream));
 }
 
 }  // namespace headtorch::nn

@@ -86,5 +86,20 @@ TEST(AdamW, A_norm_that_is_not_finite_changes_nothing) {
   EXPECT_TRUE(torch::equal(module.value, twin.value));
 }
 
+TEST(AdamW, Leaves_views_on_which_any_optimizer_works) {
+  torch::nn::Linear linear(3, 2);
+  AdamW flat(*linear, {});
+  const torch::Tensor before = linear->weight.detach().clone();
+  flat.gradient().fill_(0.5);
+  torch::optim::SGD sgd(linear->parameters(), torch::optim::SGDOptions(0.1));
+  sgd.step();
+  EXPECT_TRUE(torch::allclose(linear->weight, before - 0.05));
+  EXPECT_TRUE(torch::equal(flat.values().narrow(0, 0, 6).view({2, 3}), linear->weight));
+  sgd.zero_grad(/*set_to_none=*/false);
+  EXPECT_EQ(flat.gradient().abs().max().item<double>(), 0.0);
+  linear->forward(torch::ones({1, 3})).sum().backward();
+  EXPECT_EQ(flat.gradient().sum().item<double>(), 8.0);
+}
+
 }  // namespace
 }  // namespace headtorch::train
