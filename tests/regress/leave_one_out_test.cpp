@@ -203,6 +203,24 @@ TEST(LeaveOneOut, KeepsItsDigitsBesideACrowdWhoseWeightsFade) {
   }
 }
 
+TEST(LeaveOneOut, WindowsCloseAtTheBandwidth) {
+  Points points = uniform_points(60);
+  for (std::size_t i = 0; i < 60; ++i) points.x[i] = static_cast<double>(i);
+  for (const Smoother& smoother : smoothers()) {
+    for (const double h : {1.0, 2.0, 1.0 + 1e-9, 3.0 + 1e-12, 1.0 - 1e-9}) {
+      const auto values = leave_one_out_values(sample_of(points), smoother, h);
+      const auto expected = test::naive_leave_one_out(points, smoother, h);
+      for (std::size_t i = 0; i < 60; ++i)
+        EXPECT_NEAR(values[i], expected[i], 1e-12) << name_of(smoother) << ", h " << h << ", point " << i;
+    }
+  }
+  // The box holds its edge, where Epanechnikov's weight is 0: the two nearest are all it has then.
+  EXPECT_NEAR(leave_one_out_values(sample_of(points), {Kernel::kBox, Degree::kConstant}, 2.0)[9],
+              (points.y[7] + points.y[8] + points.y[10] + points.y[11]) / 4, 1e-15);
+  EXPECT_NEAR(leave_one_out_values(sample_of(points), {Kernel::kEpanechnikov, Degree::kConstant}, 1.0)[9],
+              (points.y[8] + points.y[10]) / 2, 1e-15);
+}
+
 TEST(LeaveOneOut, ManyBandwidthsAreEachOneAlone) {
   const Points points = uniform_points(40);
   const std::vector<double> bandwidths{0.5, 0.01, 7.0};
