@@ -21,11 +21,10 @@ AdamW::AdamW(torch::nn::Module& module, const AdamWOptions& options)
   gradient_ = torch::zeros_like(values_);
   std::int64_t offset = 0;
   for (torch::Tensor& parameter : parameters_) {
-    const auto view = [&](const torch::Tensor& buffer) {
-      return buffer.narrow(0, offset, parameter.numel()).view(parameter.sizes());
-    };
-    parameter.set_data(view(values_));
-    parameter.mutable_grad() = view(gradient_);
+    parameter.set_data(values_.narrow(0, offset, parameter.numel()).view(parameter.sizes()));
+    // Not a view in autograd's eyes: optimizers detach gradients in place.
+    parameter.mutable_grad() = torch::empty({0}, gradient_.options())
+                                   .set_(gradient_.storage(), offset, parameter.sizes(), parameter.strides());
     offset += parameter.numel();
   }
   mean_ = torch::zeros_like(values_);

@@ -47,7 +47,8 @@ const Kernels* kernels_for(InstructionSet set) {
 }
 
 const Products* bfloat16_products_avx512() {
-  return has(InstructionSet::kAvx512) && __builtin_cpu_supports("avx512bf16") ? &avx512_bf16::products : nullptr;
+  return has(InstructionSet::kAvx512) && __builtin_cpu_supports("avx512bf16") ? &avx512_bf16::products
+                                                                              : nullptr;
 }
 
 const Products* bfloat16_products_amx() {

@@ -2,9 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "src/kernels/kernels.hpp"
+
+namespace headtorch::kernels {
+
+/// For googletest.
+inline void PrintTo(InstructionSet set, std::ostream* out) {
+  *out << (set == InstructionSet::kAvx2 ? "AVX2" : "AVX512");
+}
+
+}  // namespace headtorch::kernels
 
 namespace headtorch::kernels::test {
 

@@ -144,7 +144,7 @@ TEST(Check, the_family_fits_how_the_task_is_read) {
 TEST(Check, the_last_rate_is_not_above_the_peak) {
   RunConfig config = default_config("reverse");
   config.train.min_lr = 0.1;
-  EXPECT_THAT(error_of<ConfigError>(config), HasSubstr("min_lr = 0.1 is above lr = 0.002"));
+  EXPECT_THAT(error_of<ConfigError>(config), HasSubstr("min_lr = 0.1 is above lr = 0.003"));
 }
 
 TEST(Check, a_warmup_longer_than_the_run_is_allowed) {

@@ -255,6 +255,7 @@ TEST(Toml, every_key_has_its_range) {
       {"train.label_smoothing", {"0", "0.1"}, {"1", "-0.1"}},
       {"train.patience", {"0", "3"}, {"-1"}},
       {"train.precision", {"\"float32\"", "\"bfloat16\"", "\"float16\""}, {"\"float64\""}},
+      {"train.engine", {"\"auto\"", "\"modules\""}, {"\"kernels\"", "true"}},
       {"train.recompute", {"true", "false"}, {"0"}},
       {"train.eval_lengths", {"[]", "[16, 32]"}, {"[0]", "16", "[4097]", "[1.5]"}},
       {"train.weight_decay", {"0", "1"}, {"-1"}},

@@ -57,7 +57,16 @@ TEST(AdamW, Clips_by_global_norm_and_reports_the_norm_before) {
   AdamW optimizer(module, {.weight_decay = 0.0});
   optimizer.gradient().copy_(torch::tensor({3.0, 4.0}, torch::kDouble));
   EXPECT_DOUBLE_EQ(optimizer.step(0.1, 1.0), 5.0);
-  EXPECT_NEAR(optimizer.gradient().norm().item<double>(), 1.0, 1e-12);
+  // From the second step on, the size of the first gradient shows.
+  OneMatrix other(torch::zeros({1, 2}, torch::kDouble));
+  AdamW unclipped(other, {.weight_decay = 0.0});
+  unclipped.gradient().copy_(torch::tensor({6.0, 8.0}, torch::kDouble));
+  EXPECT_DOUBLE_EQ(unclipped.step(0.1, 0.0, 0.1), 1.0);
+  for (AdamW* each : {&optimizer, &unclipped}) {
+    each->gradient().copy_(torch::tensor({0.3, 0.1}, torch::kDouble));
+    each->step(0.1, 1.0);
+  }
+  EXPECT_TRUE(torch::allclose(module.value, other.value, 0.0, 1e-12));
 }
 
 TEST(AdamW, A_norm_that_is_not_finite_changes_nothing) {

@@ -298,7 +298,7 @@ Told trained_with(double entropy_weight, std::int64_t threads = 1) {
 
 TEST(EntropyBonus, T10_training_is_as_before_at_0_and_heads_are_flatter_with_it) {
   const Told off = trained_with(0.0), on = trained_with(1.0), on_three = trained_with(1.0, 3);
-  EXPECT_EQ(off.path, "fused");
+  EXPECT_EQ(off.path, "kernels");
   EXPECT_EQ(on.path, "explicit");
   EXPECT_GT(on.entropy, off.entropy + 0.01);
   // The loss told is the task's: before the first step both are the same, but for the path.

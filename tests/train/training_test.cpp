@@ -214,6 +214,7 @@ TEST(Training, G16_divergence_is_noticed) {
 TEST(Training, The_attention_path_is_said) {
   RunConfig config = tiny("reverse");
   config.train.steps = 1;
+  config.train.engine = EngineChoice::kModules;
   EXPECT_EQ(train(config).result.attention_path, "explicit");  // dropout on weights
   config.model.attention.attention_dropout = 0.0;
   EXPECT_EQ(train(config).result.attention_path, "fused");

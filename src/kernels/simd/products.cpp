@@ -16,7 +16,8 @@ std::size_t packed_bytes(Index depth, Index columns) {
 
 std::size_t scratch_bytes(Index rows, Index, Index depth) {
   const Index whole_tiles = (rows + kTileRows - 1) / kTileRows * kTileRows;
-  return static_cast<std::size_t>(whole_tiles * smaller(depth, kTokensAtOnce)) * sizeof(float);
+  const Index floats = whole_tiles * smaller(depth, kTokensAtOnce);
+  return static_cast<std::size_t>((floats + 15) / 16 * 16) * sizeof(float);
 }
 
 void pack(const Pack& call) {
