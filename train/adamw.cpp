@@ -29,6 +29,7 @@ AdamW::AdamW(torch::nn::Module& module, const AdamWOptions& options)
   }
   mean_ = torch::zeros_like(values_);
   square_ = torch::zeros_like(values_);
+  taken_ = torch::zeros({}, values_.options().dtype(torch::kFloat32));
   if (values_.is_cpu() && values_.scalar_type() == torch::kFloat32) kernels_ = kernels::kernels();
 }
 
@@ -54,40 +55,58 @@ double AdamW::step(double lr, double clip, double scale) {
   const double norm = norm_of_gradient() * scale;
   if (!std::isfinite(norm)) return norm;
   if (clip > 0.0 && norm > clip) scale *= clip / norm;
-  ++taken_;
-  update(0, n_decayed_, lr, options_.weight_decay, scale);
-  update(n_decayed_, values_.numel() - n_decayed_, lr, 0.0, scale);
+  taken_.add_(1.0);
+  if (kernels_ != nullptr) {
+    update_by_kernels(lr, scale);
+  } else {
+    update(lr, scale, std::nullopt);
+  }
   return norm;
 }
 
-void AdamW::update(std::int64_t first, std::int64_t count, double lr, double weight_decay,
-                   double gradient_scale) {
-  if (count == 0) return;
-  if (kernels_ != nullptr) {
+torch::Tensor AdamW::step_on_device(const torch::Tensor& lr, double clip, const torch::Tensor& scale) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor norm = gradient_.norm() * scale, finite = norm.isfinite().to(torch::kFloat32);
+  taken_.add_(finite);
+  update(lr, clip > 0.0 ? scale * (clip / norm).clamp_max(1.0) : scale, 1.0 - finite);
+  return norm;
+}
+
+void AdamW::update_by_kernels(double lr, double scale) {
+  const auto range = [&](std::int64_t first, std::int64_t count, double weight_decay) {
     const auto at = [first](const torch::Tensor& buffer) { return buffer.data_ptr<float>() + first; };
+    if (count == 0) return;
     kernels_->adamw_step({.count = count,
                           .values = at(values_),
                           .gradient = at(gradient_),
                           .mean = at(mean_),
                           .square = at(square_),
-                          .gradient_scale = static_cast<float>(gradient_scale),
+                          .gradient_scale = static_cast<float>(scale),
                           .lr = lr,
                           .beta1 = options_.beta1,
                           .beta2 = options_.beta2,
                           .eps = options_.eps,
                           .weight_decay = weight_decay,
-                          .step = taken_});
-    return;
-  }
-  const auto part = [&](const torch::Tensor& buffer) {
-    return std::vector<torch::Tensor>{buffer.narrow(0, first, count)};
+                          .step = static_cast<std::int64_t>(taken_.item<float>())});
   };
-  const torch::Tensor steps_taken =
-      torch::full({}, static_cast<double>(taken_), values_.options().dtype(torch::kFloat32));
-  at::_fused_adamw_(part(values_), {gradient_.narrow(0, first, count) * gradient_scale}, part(mean_),
-                    part(square_), {}, {steps_taken}, lr, options_.beta1, options_.beta2, weight_decay,
-                    options_.eps,
-                    /*amsgrad=*/false, /*maximize=*/false);
+  range(0, n_decayed_, options_.weight_decay);
+  range(n_decayed_, values_.numel() - n_decayed_, 0.0);
+}
+
+template <typename Number>
+void AdamW::update(const Number& lr, const Number& scale, const std::optional<torch::Tensor>& skip) {
+  const torch::Tensor gradient = gradient_ * scale;
+  const auto range = [&](std::int64_t first, std::int64_t count, double weight_decay) {
+    const auto part = [&](const torch::Tensor& buffer) {
+      return std::vector<torch::Tensor>{buffer.narrow(0, first, count)};
+    };
+    if (count == 0) return;
+    at::_fused_adamw_(part(values_), part(gradient), part(mean_), part(square_), {}, {taken_}, lr,
+                      options_.beta1, options_.beta2, weight_decay, options_.eps, /*amsgrad=*/false,
+                      /*maximize=*/false, /*grad_scale=*/{}, skip);
+  };
+  range(0, n_decayed_, options_.weight_decay);
+  range(n_decayed_, values_.numel() - n_decayed_, 0.0);
 }
 
 }  // namespace headtorch::train

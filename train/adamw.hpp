@@ -3,6 +3,7 @@
 #include <torch/nn/module.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "src/kernels/kernels.hpp"
@@ -38,15 +39,24 @@ class AdamW {
   /// clipping. Pascanu et al. 2013.
   double step(double lr, double clip, double scale = 1.0);
 
+  /// The same as operations on tensors alone: the host reads nothing, so that a CUDA graph can hold it.
+  /// @param lr, scale float32 scalars on the parameters' device.  @returns the norm before clipping, a scalar
+  /// there.
+  torch::Tensor step_on_device(const torch::Tensor& lr, double clip, const torch::Tensor& scale);
+
  private:
   double norm_of_gradient() const;
-  void update(std::int64_t first, std::int64_t count, double lr, double weight_decay, double gradient_scale);
+  /// A step of number taken_: through the kernels, or through LibTorch, where `skip` (float32 scalar) of 1
+  /// changes nothing.
+  void update_by_kernels(double lr, double scale);
+  template <typename Number>
+  void update(const Number& lr, const Number& scale, const std::optional<torch::Tensor>& skip);
 
   AdamWOptions options_;
   std::vector<torch::Tensor> parameters_;
   torch::Tensor values_, gradient_, mean_, square_;  // [n]
+  torch::Tensor taken_;                              // steps; float32 scalar on the same device
   std::int64_t n_decayed_ = 0;                       // elements
-  std::int64_t taken_ = 0;                           // steps
   const kernels::Kernels* kernels_ = nullptr;        // null: through LibTorch
 };
 

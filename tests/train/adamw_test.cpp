@@ -110,5 +110,35 @@ TEST(AdamW, Leaves_views_on_which_any_optimizer_works) {
   EXPECT_EQ(flat.gradient().sum().item<double>(), 8.0);
 }
 
+// What a CUDA graph holds, here on the CPU: the same numbers as the step that reads the norm.
+TEST(AdamW, A_step_on_the_device_is_the_same_step) {
+  for (const double clip : {0.0, 0.5, 100.0}) {
+    torch::manual_seed(1);
+    torch::nn::Linear module(7, 5), twin(7, 5);
+    torch::nn::utils::vector_to_parameters(torch::nn::utils::parameters_to_vector(module->parameters()),
+                                           twin->parameters());
+    AdamW optimizer(*module, {.weight_decay = 0.1}), on_device(*twin, {.weight_decay = 0.1});
+    for (int step = 1; step <= 50; ++step) {
+      const double lr = 1e-2 / step;
+      const torch::Tensor gradient = torch::randn_like(optimizer.gradient());
+      if (step % 7 == 0) gradient[step % 3] = std::numeric_limits<double>::quiet_NaN();
+      if (step % 11 == 0) gradient[step % 3] = std::numeric_limits<double>::infinity();
+      optimizer.gradient().copy_(gradient);
+      on_device.gradient().copy_(gradient);
+      const double norm = optimizer.step(lr, clip, 0.5);
+      const auto number = [](double value) { return torch::tensor(static_cast<float>(value)); };
+      const double same = on_device.step_on_device(number(lr), clip, number(0.5)).item<double>();
+      EXPECT_EQ(std::isfinite(norm), std::isfinite(same)) << "clip " << clip << " step " << step;
+      if (std::isfinite(norm)) {
+        EXPECT_NEAR(norm, same, 1e-6 * norm);
+      }
+      // Adam divides a gradient by its own size: what rounding does to both cancels but for a few last
+      // digits.
+      EXPECT_TRUE(torch::allclose(module->weight, twin->weight, 1e-5, 1e-7)) << clip << " step " << step;
+      EXPECT_TRUE(torch::allclose(module->bias, twin->bias, 1e-5, 1e-7)) << clip << " step " << step;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace headtorch::train
