@@ -14,7 +14,10 @@ at::Tensor per_head(std::string_view where, std::string_view name, const std::ve
     throw ConfigError(
         where, fmt::format("{} has {} values, expected 1 or one for each of {} heads", name, count, n_heads));
   }
-  return at::tensor(values, at::TensorOptions(at::kDouble)).view({count, 1, 1}).to(options);
+  // Number by number: a copy of all from the host would make it wait for a GPU.
+  std::vector<at::Tensor> of_heads;
+  for (const double value : values) of_heads.push_back(at::full({1, 1, 1}, value, options));
+  return at::cat(of_heads);
 }
 
 }  // namespace headtorch::attention

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -22,16 +21,16 @@ std::vector<double> slopes_of_power_of_two(std::int64_t n_heads) {
   return slopes;
 }
 
-/// Bucket of a distance >= 0 among `count` of one direction.
-std::int64_t bucket_of(std::int64_t distance, std::int64_t count, std::int64_t max_distance) {
+/// Buckets [max_distance + 1] of the distances 0 .. max_distance among `count` of one direction.
+at::Tensor buckets_of(std::int64_t count, std::int64_t max_distance, at::Device device) {
   const std::int64_t exact = count / 2;
-  if (distance < exact) return distance;
   const double nearest = static_cast<double>(exact);
-  const double share = std::log(static_cast<double>(distance) / nearest) /
-                       std::log(static_cast<double>(max_distance) / nearest);
+  const at::Tensor distance = at::arange(max_distance + 1, at::TensorOptions(at::kDouble).device(device));
+  const at::Tensor share = (distance / nearest).log() / std::log(static_cast<double>(max_distance) / nearest);
   // A distance on the border belongs to the further bucket, also when its logarithm was rounded down.
-  const double further = share * static_cast<double>(count - exact) + 1e-9;
-  return std::min(exact + static_cast<std::int64_t>(further), count - 1);
+  const at::Tensor further = share * static_cast<double>(count - exact) + 1e-9;
+  return at::where(distance < nearest, distance, (further.floor() + nearest).clamp_max(count - 1))
+      .to(at::kLong);
 }
 
 void check_window(std::string_view name, const at::Tensor& x, const Piece& piece) {
@@ -75,11 +74,7 @@ at::Tensor t5_buckets(const Piece& piece, const T5Buckets& buckets, at::Device d
   }
   const at::Tensor ahead_TS = relative_positions(piece, at::TensorOptions(at::kLong).device(device));
   // All distances from max_distance on share a bucket, so that the table stays short.
-  std::vector<std::int64_t> bucket_of_distance;
-  for (std::int64_t distance = 0; distance <= buckets.max_distance; ++distance) {
-    bucket_of_distance.push_back(bucket_of(distance, count, buckets.max_distance));
-  }
-  const at::Tensor table = at::tensor(bucket_of_distance, at::TensorOptions(at::kLong)).to(device);
+  const at::Tensor table = buckets_of(count, buckets.max_distance, device);
   const at::Tensor distance_TS = both ? ahead_TS.abs() : (-ahead_TS).clamp_min(0);
   const at::Tensor bucket_TS = table.index({distance_TS.clamp_max(buckets.max_distance)});
   return both ? bucket_TS + (ahead_TS > 0) * count : bucket_TS;

@@ -14,7 +14,9 @@ at::Tensor masked_softmax(const at::Tensor& scores, const at::Tensor& visible) {
   const at::Tensor hidden = (visible | blind).logical_not();
   const at::Tensor weights =
       at::softmax(scores.masked_fill(hidden, -std::numeric_limits<double>::infinity()), -1);
-  return blind.any().item<bool>() ? weights.masked_fill(blind, 0.0) : weights;
+  // Looking whether there is any saves a pass on a CPU; on a GPU the host would wait for the answer.
+  if (blind.is_cpu() && !blind.any().item<bool>()) return weights;
+  return weights.masked_fill(blind, 0.0);
 }
 
 }  // namespace headtorch::attention

@@ -13,10 +13,11 @@ namespace headtorch::nn {
 torch::Tensor sinusoidal_positions(std::int64_t first, std::int64_t length, std::int64_t d_model,
                                    const torch::TensorOptions& options) {
   // In double: the largest angles lose their digits in float32.
-  const torch::Tensor channel_D = torch::arange(d_model, torch::kLong);
+  const auto exact = options.dtype(torch::kDouble);
+  const torch::Tensor channel_D = torch::arange(d_model, options.dtype(torch::kLong));
   const torch::Tensor exponent_D =
       channel_D.div(2, "floor").to(torch::kDouble) * (2.0 / static_cast<double>(d_model));
-  const torch::Tensor position_T1 = torch::arange(first, first + length, torch::kDouble).unsqueeze(-1);
+  const torch::Tensor position_T1 = torch::arange(first, first + length, exact).unsqueeze(-1);
   const torch::Tensor angle_TD = position_T1 * torch::exp(exponent_D * -std::log(10000.0));
   return torch::where((channel_D % 2) == 0, angle_TD.sin(), angle_TD.cos()).to(options);
 }
