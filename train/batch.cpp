@@ -19,6 +19,11 @@ torch::Tensor tokens_of(const std::vector<std::int64_t>& values, std::int64_t ex
 
 }  // namespace
 
+bool is_padded(const tasks::Source& source) {
+  return std::any_of(source.lengths.begin(), source.lengths.end(),
+                     [&](std::int64_t length) { return length < source.length; });
+}
+
 BatchTensors to_tensors(const tasks::Batch& batch, torch::Device device) {
   models::Sequence target{tokens_of(batch.tokens, batch.examples, batch.length),
                           features_of(batch.features, batch.examples, batch.length)};
@@ -27,9 +32,7 @@ BatchTensors to_tensors(const tasks::Batch& batch, torch::Device device) {
   if (source.length > 0) {
     from = {tokens_of(source.tokens, batch.examples, source.length),
             features_of(source.features, batch.examples, source.length)};
-    const bool padded = std::any_of(source.lengths.begin(), source.lengths.end(),
-                                    [&](std::int64_t length) { return length < source.length; });
-    if (padded) from.lengths_B = torch::tensor(source.lengths, torch::kLong);
+    if (is_padded(source)) from.lengths_B = torch::tensor(source.lengths, torch::kLong);
   }
   torch::Tensor values_BT;
   if (!batch.values.empty())

@@ -13,6 +13,10 @@ struct BatchTensors {
   torch::Tensor labels_BT;  ///< int64
   torch::Tensor values_BT;  ///< float32, what is to be predicted under Measure::kReal; else undefined
 };
+
+/// True when an example's source is shorter than the longest.
+bool is_padded(const tasks::Source& source);
+
 BatchTensors to_tensors(const tasks::Batch& batch, torch::Device device);
 
 /// Loss of each position, 0 where it is not counted: cross-entropy in nats, or the squared error of the one

@@ -7,6 +7,13 @@
 #include <vector>
 
 namespace headtorch::train {
+namespace {
+
+thread_local bool beside_others = false;
+
+}  // namespace
+
+bool runs_beside_others() { return beside_others; }
 
 void run_side_by_side(std::int64_t n_jobs, std::int64_t n_threads,
                       const std::function<void(std::int64_t job)>& job) {
@@ -14,6 +21,7 @@ void run_side_by_side(std::int64_t n_jobs, std::int64_t n_threads,
   std::atomic<bool> failed = false;
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n_jobs));
   const auto work = [&] {
+    beside_others = std::min(n_threads, n_jobs) > 1;
     for (std::int64_t mine = next++; mine < n_jobs && !failed; mine = next++) {
       try {
         job(mine);

@@ -10,4 +10,7 @@ namespace headtorch::train {
 void run_side_by_side(std::int64_t n_jobs, std::int64_t n_threads,
                       const std::function<void(std::int64_t job)>& job);
 
+/// True in a job that others may run beside.
+bool runs_beside_others();
+
 }  // namespace headtorch::train
