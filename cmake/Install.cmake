@@ -12,8 +12,13 @@ set_target_properties(headtorch_all PROPERTIES EXPORT_NAME headtorch)
 target_link_libraries(headtorch_all INTERFACE ${layers})
 
 # The installed program finds LibTorch where the built one does. CMake's own way leaves out folders inside the source tree.
-set_target_properties(headtorch PROPERTIES INSTALL_RPATH "${HEADTORCH_LIBTORCH_ROOT}/lib" INSTALL_RPATH_USE_LINK_PATH ON)
+set_target_properties(
+  headtorch PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};${HEADTORCH_LIBTORCH_ROOT}/lib"
+                       INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS headtorch RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+if(HEADTORCH_HAS_CUDA)
+  install(TARGETS headtorch_cuda LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 install(TARGETS headtorch_all ${layers} EXPORT headtorch ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT headtorch NAMESPACE headtorch:: FILE headtorchTargets.cmake DESTINATION "${package_dir}")
 

@@ -2,9 +2,11 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <set>
 
 #include "models/mini_transformer.hpp"
 #include "src/core/error.hpp"
+#include "tests/support/captured_twins.hpp"
 #include "train/device.hpp"
 #include "train/record.hpp"
 #include "train/run.hpp"
@@ -56,6 +58,38 @@ TEST(Cuda, A17_lower_precision_trains_to_the_end) {
     EXPECT_EQ(result.ending, Ending::kComplete);
     EXPECT_GT(result.test.sequence_accuracy, 0.999);
   }
+}
+
+TEST(Cuda, A_captured_step_is_the_eager_step) {
+  if (!has_gpu()) GTEST_SKIP() << "no NVIDIA GPU on this machine";
+  for (const char* name : {"reverse", "induction", "dates", "digits", "regression"}) {
+    SCOPED_TRACE(name);
+    expect_twins_agree(default_config(name), torch::Device(torch::kCUDA, 0), 1e-5);
+  }
+}
+
+TEST(Cuda, A_captured_step_in_bfloat16_is_the_eager_step) {
+  if (!has_gpu()) GTEST_SKIP() << "no NVIDIA GPU on this machine";
+  RunConfig config = default_config("reverse");
+  config.train.precision = Precision::kBfloat16;
+  expect_twins_agree(config, torch::Device(torch::kCUDA, 0), 1e-2);
+}
+
+TEST(Cuda, Dropout_draws_anew_in_each_replay) {
+  if (!has_gpu()) GTEST_SKIP() << "no NVIDIA GPU on this machine";
+  RunConfig config = default_config("induction");
+  config.model.dropout = config.model.attention.attention_dropout = 0.1;
+  const auto task = make_task(config);
+  const torch::Device device(torch::kCUDA, 0);
+  Twin twin(config, *task, device);
+  CapturedStep captured(twin.optimizer, 1.0, device,
+                        [&](const BatchTensors& batch) { return twin.backward(batch); });
+  const tasks::Batch batch = task->batch(tasks::Split::kTrain, 0, config.train.batch);
+  constexpr std::int64_t kSteps = 10;
+  for (std::int64_t step = 1; step <= kSteps; ++step) ASSERT_TRUE(captured.take(step, 0.0, batch));
+  std::set<double> losses;
+  for (const StepReading& reading : captured.wait()) losses.insert(reading.loss);
+  EXPECT_EQ(std::ssize(losses), kSteps) << "some steps dropped the same";
 }
 
 }  // namespace
