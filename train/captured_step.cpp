@@ -170,8 +170,8 @@ void CapturedStep::work() {
   const torch::Tensor loss = backward_(batch_).detach();
   const torch::NoGradGuard no_grad;
   // A loss that is not finite changes nothing either, whatever its gradient: 0 times it is not finite.
-  optimizer_.gradient().div_(n_counted_ + 0.0 * loss);
-  const torch::Tensor norm = optimizer_.step_on_device(lr_, clip_);
+  const torch::Tensor scale = (n_counted_ + 0.0 * loss).reciprocal();
+  const torch::Tensor norm = optimizer_.step_on_device(lr_, clip_, scale);
   results_.copy_(torch::stack({loss.to(torch::kDouble), norm.to(torch::kDouble)}));
 }
 

@@ -46,11 +46,8 @@ struct Twin {
   StepReading step(std::int64_t step, double lr, const tasks::Batch& batch) {
     const auto counted = static_cast<double>(count_labels(batch));
     const double loss = backward(to_tensors(batch, device)).item<double>() / counted;
-    {
-      const torch::NoGradGuard no_grad;
-      optimizer.gradient().div_(counted);
-    }
-    const double norm = std::isfinite(loss) ? optimizer.step(lr, config.train.clip) : std::nan("");
+    const double norm =
+        std::isfinite(loss) ? optimizer.step(lr, config.train.clip, 1.0 / counted) : std::nan("");
     return {step, lr, true, loss, norm};
   }
 
