@@ -71,23 +71,32 @@ engine::Counted Gradients::through_engine(std::int64_t share, std::int64_t batch
 engine::Counted Gradients::through_modules(std::int64_t share, std::int64_t batch_index,
                                            torch::Tensor& flat) {
   const tasks::Batch batch = share_of_batch(share, batch_index);
-  const BatchTensors tensors = to_tensors(batch, device_);
   nn::DropoutStream stream(static_cast<std::uint64_t>(options_.seed), batch_index, first_example(share));
+  const torch::Tensor loss = add(to_tensors(batch, device_), device_.is_cpu() ? &stream : nullptr, flat);
+  return {loss.item<double>(), count_labels(batch)};
+}
+
+torch::Tensor Gradients::of(const BatchTensors& batch) {
+  optimizer_.gradient().zero_();
+  return add(batch, nullptr, optimizer_.gradient());
+}
+
+torch::Tensor Gradients::add(const BatchTensors& batch, nn::DropoutStream* dropout, torch::Tensor& flat) {
   nn::Context context;
-  if (device_.is_cpu()) context.dropout = &stream;
+  context.dropout = dropout;
   std::optional<EntropyBonus> bonus;
-  if (options_.entropy_weight > 0.0) context.probe = &bonus.emplace(model_, tensors.input).probe();
+  if (options_.entropy_weight > 0.0) context.probe = &bonus.emplace(model_, batch.input).probe();
   torch::Tensor loss;
   {
     const Autocast lower(options_.precision, device_);
-    loss = summed_loss(model_->forward(tensors.input, context), tensors, options_.label_smoothing);
+    loss = summed_loss(model_->forward(batch.input, context), batch, options_.label_smoothing);
   }
-  torch::Tensor objective = bonus ? loss - options_.entropy_weight * bonus->sum(tensors.labels_BT) : loss;
+  torch::Tensor objective = bonus ? loss - options_.entropy_weight * bonus->sum(batch.labels_BT) : loss;
   if (loss_scale_.factor() != 1.0) objective = objective * loss_scale_.factor();
   optimizer_.add(torch::autograd::grad({objective}, optimizer_.parameters(), {}, /*retain_graph=*/false,
                                        /*create_graph=*/false, /*allow_unused=*/true),
                  flat);
-  return {loss.item<double>(), count_labels(batch)};
+  return loss;
 }
 
 }  // namespace headtorch::train

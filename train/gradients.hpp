@@ -9,6 +9,7 @@
 #include "models/mini_transformer.hpp"
 #include "src/tasks/task.hpp"
 #include "train/adamw.hpp"
+#include "train/batch.hpp"
 #include "train/engine/engine.hpp"
 #include "train/precision.hpp"
 #include "train/replicas.hpp"
@@ -28,6 +29,9 @@ class Gradients {
   /// Leaves the gradient of the summed loss in the optimizer, to be multiplied by scale().
   /// @returns the mean loss over the counted positions of the step; nothing when there was none.
   std::optional<double> accumulate(std::int64_t step);
+  /// Leaves the gradient of one batch's summed loss in the optimizer, with torch's generator for dropout: the
+  /// work of a captured step.  @returns that loss, a scalar on the device.
+  torch::Tensor of(const BatchTensors& batch);
   /// What makes the last gradient that of the mean loss.
   double scale() const { return scale_; }
   /// Tells whether the step's loss and gradient were finite, for float16.
@@ -42,6 +46,7 @@ class Gradients {
   /// Adds the share's gradient to `flat`.
   engine::Counted through_engine(std::int64_t share, std::int64_t batch_index, torch::Tensor& flat);
   engine::Counted through_modules(std::int64_t share, std::int64_t batch_index, torch::Tensor& flat);
+  torch::Tensor add(const BatchTensors& batch, nn::DropoutStream* dropout, torch::Tensor& flat);
   tasks::Batch share_of_batch(std::int64_t share, std::int64_t batch_index) const;
   std::int64_t first_example(std::int64_t share) const;
 

@@ -1,6 +1,7 @@
 #include "train/run.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "src/core/error.hpp"
 #include "src/core/interrupt.hpp"
 #include "train/adamw.hpp"
+#include "train/captured_step.hpp"
 #include "train/checkpoint.hpp"
 #include "train/device.hpp"
 #include "train/evaluate.hpp"
@@ -85,41 +87,29 @@ class Run {
     result.attention_path = engine != nullptr ? "kernels" : attention_path();
     if (observer_.on_start)
       observer_.on_start(engine != nullptr ? engine->name() : "", gradients_->why_modules());
+    prepare_capture(result.attention_path);
     start_ = Clock::now();
 
-    std::int64_t clipped = 0, in_a_row = 0;
+    std::int64_t in_a_row = 0;
+    double unread_seconds = 0.0;
+    const auto note_all = [&](const std::vector<StepReading>& readings) {
+      const double each = unread_seconds / static_cast<double>(std::max<std::size_t>(readings.size(), 1));
+      if (!readings.empty()) unread_seconds = 0.0;
+      for (const StepReading& reading : readings) {
+        in_a_row = note(reading, each, result) ? 0 : in_a_row + 1;
+        if (in_a_row == kGiveUpAfter) result.ending = Ending::kDiverged;
+      }
+    };
     for (std::int64_t step = 1; step <= options_.steps; ++step) {
       if (interrupt_signal() != 0) break;
       const Clock::time_point step_start = Clock::now();
-      const std::optional<double> loss = gradients_->accumulate(step);
       double outside = 0.0;
-      if (step == 1 || step == kHealthStep + 1) outside = timed([&] { report_health(step - 1, result); });
-
-      StepMetrics metrics;
-      metrics.step = step;
-      metrics.lr = learning_rate(options_, step);
-      metrics.loss = loss.value_or(std::numeric_limits<double>::quiet_NaN());
-      metrics.grad_norm = std::numeric_limits<double>::quiet_NaN();
-      if (loss && std::isfinite(*loss))
-        metrics.grad_norm = optimizer_.step(metrics.lr, options_.clip, gradients_->scale());
-      if (loss) gradients_->update_loss_scale(std::isfinite(*loss) && std::isfinite(metrics.grad_norm));
-      metrics.non_finite = loss.has_value() && !(std::isfinite(*loss) && std::isfinite(metrics.grad_norm));
-      metrics.clipped = !metrics.non_finite && options_.clip > 0.0 && metrics.grad_norm > options_.clip;
-
+      const std::vector<StepReading> readings = take_step(step, outside, result);
       const double step_seconds = seconds_since(step_start) - outside;
       result.seconds += step_seconds;
-      metrics.tokens_per_second = tokens_a_step() / step_seconds;
-      metrics.wall_seconds = seconds_since(start_);
-      if (observer_.on_step) observer_.on_step(metrics);
-
-      if (metrics.clipped) ++clipped;
-      in_a_row = metrics.non_finite ? in_a_row + 1 : 0;
-      if (metrics.non_finite) ++result.non_finite_steps;
-      result.steps = step;
-      if (in_a_row == kGiveUpAfter) {
-        result.ending = Ending::kDiverged;
-        break;
-      }
+      unread_seconds += step_seconds;
+      note_all(readings);
+      if (result.ending == Ending::kDiverged) break;
       if (step < options_.steps) report_on_the_way(step);
       if (step < options_.steps && options_.patience > 0 && without_better_ >= options_.patience) {
         result.stop_reason = fmt::format(
@@ -129,9 +119,10 @@ class Run {
         break;
       }
     }
+    if (captured_) note_all(captured_->wait());
     result.estimated_bytes = estimated_bytes(config_, task_.shape());
     result.peak_bytes = peak_bytes();
-    finish(result, clipped);
+    finish(result);
     return result;
   }
 
@@ -139,6 +130,57 @@ class Run {
   torch::nn::Module& move_to_device() {
     model_->to(device_);
     return *model_;
+  }
+
+  void prepare_capture(std::string_view path) {
+    if (!device_.is_cuda()) return;
+    const std::string why = why_not_captured(options_, path);
+    if (!why.empty()) {
+      spdlog::info("steps are not captured as a CUDA graph: {}", why);
+      return;
+    }
+    captured_.emplace(optimizer_, options_.clip, device_,
+                      [this](const BatchTensors& batch) { return gradients_->of(batch); });
+  }
+
+  /// Takes a step, or begins one on a GPU.  @returns the steps that are known by now and were not before.
+  std::vector<StepReading> take_step(std::int64_t step, double& outside, RunResult& result) {
+    const double lr = learning_rate(options_, step);
+    const bool has_health = step == 1 || step == kHealthStep + 1;  // which looks between gradient and update
+    if (captured_ && !has_health &&
+        captured_->take(step, lr,
+                        task_.batch(tasks::Split::kTrain, (step - 1) * options_.batch, options_.batch))) {
+      return step == options_.steps || reports_after(step) ? captured_->wait() : captured_->finished();
+    }
+    std::vector<StepReading> readings;
+    if (captured_) readings = captured_->wait();
+    const std::optional<double> loss = gradients_->accumulate(step);
+    if (has_health) outside = timed([&] { report_health(step - 1, result); });
+    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+    StepReading own{step, lr, loss.has_value(), loss.value_or(kNaN), kNaN};
+    if (loss && std::isfinite(*loss)) own.grad_norm = optimizer_.step(lr, options_.clip, gradients_->scale());
+    if (loss) gradients_->update_loss_scale(std::isfinite(*loss) && std::isfinite(own.grad_norm));
+    readings.push_back(own);
+    return readings;
+  }
+
+  /// @returns whether the step was one, or had nothing to count.
+  bool note(const StepReading& reading, double step_seconds, RunResult& result) {
+    StepMetrics metrics;
+    metrics.step = reading.step;
+    metrics.lr = reading.lr;
+    metrics.loss = reading.loss;
+    metrics.grad_norm = reading.grad_norm;
+    metrics.non_finite =
+        reading.counted && !(std::isfinite(reading.loss) && std::isfinite(reading.grad_norm));
+    metrics.clipped = !metrics.non_finite && options_.clip > 0.0 && metrics.grad_norm > options_.clip;
+    metrics.tokens_per_second = tokens_a_step() / step_seconds;
+    metrics.wall_seconds = seconds_since(start_);
+    if (observer_.on_step) observer_.on_step(metrics);
+    if (metrics.clipped) ++clipped_;
+    if (metrics.non_finite) ++result.non_finite_steps;
+    result.steps = reading.step;
+    return !metrics.non_finite;
   }
 
   double tokens_a_step() const {
@@ -189,12 +231,18 @@ class Run {
     });
   }
 
+  static bool due(std::int64_t step, std::int64_t every) { return every > 0 && step % every == 0; }
+
+  bool reports_after(std::int64_t step) const {
+    return due(step, options_.eval_every) || due(step, options_.heatmap_every) ||
+           due(step, options_.checkpoint_every);
+  }
+
   void report_on_the_way(std::int64_t step) {
-    const auto due = [step](std::int64_t every) { return every > 0 && step % every == 0; };
-    if (due(options_.eval_every) && step != kHealthStep)
+    if (due(step, options_.eval_every) && step != kHealthStep)
       report_evaluation(step);  // that one follows with its signs
-    if (due(options_.heatmap_every)) report_attention(step);
-    if (due(options_.checkpoint_every)) report_checkpoint(step);
+    if (due(step, options_.heatmap_every)) report_attention(step);
+    if (due(step, options_.checkpoint_every)) report_checkpoint(step);
   }
 
   void report_evaluation(std::int64_t step, std::optional<Health> health = {}) {
@@ -224,9 +272,9 @@ class Run {
       observer_.on_checkpoint(step, {{"model.safetensors", to_safetensors(*model_)}});
   }
 
-  void finish(RunResult& result, std::int64_t clipped) {
+  void finish(RunResult& result) {
     const double steps = static_cast<double>(std::max<std::int64_t>(result.steps, 1));
-    result.clipped_share = static_cast<double>(clipped) / steps;
+    result.clipped_share = static_cast<double>(clipped_) / steps;
     result.tokens_per_second =
         result.seconds > 0.0 ? tokens_a_step() * static_cast<double>(result.steps) / result.seconds : 0.0;
     report_checkpoint(result.steps);
@@ -287,6 +335,8 @@ class Run {
   AdamW optimizer_;
   Replicas replicas_;
   std::optional<Gradients> gradients_;
+  std::optional<CapturedStep> captured_;  // nothing: each step is taken and waited for
+  std::int64_t clipped_ = 0;              // steps
   tasks::Batch inputs_;
   Clock::time_point start_;
   double best_loss_ = std::numeric_limits<double>::infinity();  // of validation

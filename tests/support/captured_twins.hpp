@@ -37,9 +37,10 @@ struct Twin {
       const Autocast lower(config.train.precision, device);
       loss = summed_loss(model->forward(batch.input), batch, config.train.label_smoothing);
     }
-    optimizer.flatten(torch::autograd::grad({loss}, optimizer.parameters(), {}, /*retain_graph=*/false,
-                                            /*create_graph=*/false, /*allow_unused=*/true),
-                      optimizer.gradient());
+    optimizer.gradient().zero_();
+    optimizer.add(torch::autograd::grad({loss}, optimizer.parameters(), {}, /*retain_graph=*/false,
+                                        /*create_graph=*/false, /*allow_unused=*/true),
+                  optimizer.gradient());
     return loss;
   }
 
