@@ -60,6 +60,18 @@ TEST(CapturedStep, A_loss_that_is_not_finite_changes_nothing) {
   EXPECT_FALSE(std::isfinite(readings[1].grad_norm));
 }
 
+TEST(CapturedStep, Nor_does_one_whose_gradient_is_finite) {
+  Small small;
+  CapturedStep captured(small.twin.optimizer, 1.0, torch::kCPU, [&](const BatchTensors&) {
+    small.twin.optimizer.gradient().fill_(1.0);
+    return torch::tensor(std::numeric_limits<float>::infinity());
+  });
+  const torch::Tensor before = small.twin.weights().clone();
+  ASSERT_TRUE(captured.take(1, 1e-3, small.batch(0)));
+  EXPECT_TRUE(torch::equal(small.twin.weights(), before));
+  EXPECT_FALSE(std::isfinite(captured.wait().at(0).grad_norm));
+}
+
 TEST(CapturedStep, A_batch_without_counted_positions_is_no_step) {
   Small small;
   const torch::Tensor before = small.twin.weights().clone();
