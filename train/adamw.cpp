@@ -5,7 +5,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/core/large_pages.hpp"
+
 namespace headtorch::train {
+namespace {
+
+/// As torch::zeros_like; on a CPU in large pages.
+torch::Tensor flat_zeros_like(const torch::Tensor& flat) {
+  if (!flat.is_cpu()) return torch::zeros_like(flat);
+  LargePages memory = allocate_large_pages(static_cast<std::size_t>(flat.numel()) * flat.element_size());
+  std::byte* const data = memory.release();
+  return torch::from_blob(
+      data, flat.sizes(), [data](void*) { LargePages(data).reset(); }, flat.options());
+}
+
+}  // namespace
 
 AdamW::AdamW(torch::nn::Module& module, const AdamWOptions& options)
     : options_(options), parameters_(module.parameters()) {
@@ -17,8 +31,9 @@ AdamW::AdamW(torch::nn::Module& module, const AdamWOptions& options)
 
   std::vector<torch::Tensor> flat;
   for (const torch::Tensor& parameter : parameters_) flat.push_back(parameter.detach().flatten());
-  values_ = torch::cat(flat);
-  gradient_ = torch::zeros_like(values_);
+  const torch::Tensor values = torch::cat(flat);
+  values_ = flat_zeros_like(values).copy_(values);
+  gradient_ = new_gradient();
   std::int64_t offset = 0;
   for (torch::Tensor& parameter : parameters_) {
     parameter.set_data(values_.narrow(0, offset, parameter.numel()).view(parameter.sizes()));
@@ -27,11 +42,13 @@ AdamW::AdamW(torch::nn::Module& module, const AdamWOptions& options)
                                    .set_(gradient_.storage(), offset, parameter.sizes(), parameter.strides());
     offset += parameter.numel();
   }
-  mean_ = torch::zeros_like(values_);
-  square_ = torch::zeros_like(values_);
+  mean_ = flat_zeros_like(values_);
+  square_ = flat_zeros_like(values_);
   taken_ = torch::zeros({}, values_.options().dtype(torch::kFloat32));
   if (values_.is_cpu() && values_.scalar_type() == torch::kFloat32) kernels_ = kernels::kernels();
 }
+
+torch::Tensor AdamW::new_gradient() const { return flat_zeros_like(values_); }
 
 void AdamW::add(const std::vector<torch::Tensor>& gradients, torch::Tensor& flat) const {
   const torch::NoGradGuard no_grad;

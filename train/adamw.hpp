@@ -30,7 +30,7 @@ class AdamW {
   /// Same order and layout as the buffer; [n].
   torch::Tensor& gradient() { return gradient_; }
   /// A [n] buffer for one share of the gradient.
-  torch::Tensor new_gradient() const { return torch::zeros_like(gradient_); }
+  torch::Tensor new_gradient() const;
   /// Adds one gradient a parameter (undefined: none) to `flat`.
   void add(const std::vector<torch::Tensor>& gradients, torch::Tensor& flat) const;
 

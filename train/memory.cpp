@@ -14,6 +14,7 @@
 
 #include "src/core/error.hpp"
 #include "src/nn/path.hpp"
+#include "train/engine_for.hpp"
 #include "train/replicas.hpp"
 
 namespace headtorch::train {
@@ -66,10 +67,24 @@ double parameters(const models::ModelOptions& model, const tasks::TaskShape& sha
   return layers * stacks + d * vocabulary;
 }
 
+double bytes_through_engine(const RunConfig& config, const tasks::TaskShape& shape) {
+  constexpr double kProgramAlone = 130.0 * kMebibyte;  // few of LibTorch's pages are touched
+  const models::ModelOptions& model = config.model;
+  const double weights = parameters(model, shape);
+  const auto replicas =
+      number(choose_threads(config.train, std::llround(weights), config.train.batch * shape.seq_len));
+  const engine::Sizes sizes{model.n_layers,  model.d_model,   model.n_heads, model.d_ff,
+                            shape.n_symbols, shape.n_classes, shape.seq_len};
+  // A weight, two moments, a gradient a replica, and the weights as products read them, forward and backward.
+  return kProgramAlone + kFloat * (5.0 + replicas) * weights + replicas * engine::share_bytes(sizes);
+}
+
 }  // namespace
 
 double estimated_bytes(const RunConfig& config, const tasks::TaskShape& shape) {
   const models::ModelOptions& model = config.model;
+  if (config.train.device != DeviceChoice::kCuda && why_modules(config, shape, torch::kCPU).empty())
+    return bytes_through_engine(config, shape);
   const double d = number(model.d_model), batch = number(config.train.batch);
   const double ff = number(model.d_ff) * (model.activation == nn::Activation::kSwiglu ? 2.0 : 1.0);
   const std::int64_t replicas = choose_threads(config.train, std::llround(parameters(model, shape)),

@@ -9,28 +9,36 @@ namespace {
 constexpr std::int64_t kPlacesPerStep = 1 << 16;  // as nn::DropoutStream numbers them
 
 /// Floats that a token leaves behind for its backward pass.
-std::int64_t floats_a_token(const Model& model, std::int64_t length) {
-  const Sizes& s = model.sizes;
+std::int64_t floats_a_token(const Sizes& s, std::int64_t length) {
   return s.layers * (8 * s.width + s.heads * length + 2 * s.hidden);
 }
 
 }  // namespace
 
-std::int64_t Share::sequences_at_once(const Model& model, std::int64_t length) {
+std::int64_t sequences_at_once(const Sizes& sizes, std::int64_t length) {
   constexpr std::int64_t kFloats = 3 << 17;  // 1.5 MiB, of a second cache of 1 or 2
   constexpr std::int64_t kFewestRows = 128;  // products of fewer rows do not pay for reading the weights
-  const std::int64_t rows = std::max(kFloats / floats_a_token(model, length), kFewestRows);
+  const std::int64_t rows = std::max(kFloats / floats_a_token(sizes, length), kFewestRows);
   return std::max<std::int64_t>(rows / length, 1);
+}
+
+double share_bytes(const Sizes& s) {
+  const std::int64_t beside = 12 * s.width + s.hidden + s.classes;  // what all layers use in turn
+  return static_cast<double>(sizeof(float)) *
+         static_cast<double>(sequences_at_once(s, s.longest) * s.longest) *
+         static_cast<double>(floats_a_token(s, s.longest) + beside);
 }
 
 Share::Share(const Model& model, const PackedWeights& weights, const kernels::Kernels& kernels,
              const kernels::Products& products)
     : model_(model), weights_(weights), kernels_(kernels), products_(products) {
   const Sizes& s = model.sizes;
-  const std::int64_t sequences = sequences_at_once(model, s.longest);
+  const std::int64_t sequences = sequences_at_once(s, s.longest);
   most_rows_ = sequences * s.longest;
   const std::int64_t rows = most_rows_;
-  const auto bits = [](std::int64_t elements) { return Bytes((elements + 7) / 8 + kernels::kDropoutSlack); };
+  const auto bits = [this](std::int64_t elements) {
+    return arena_.bytes((elements + 7) / 8 + kernels::kDropoutSlack);
+  };
 
   for (std::int64_t i = 0; i <= branches(); ++i) {
     Stream stream;
@@ -42,28 +50,30 @@ Share::Share(const Model& model, const PackedWeights& weights, const kernels::Ke
       const Layer& layer = model.layers[static_cast<std::size_t>(norm / a_layer)];
       stream.norm = norm % a_layer == 0 ? layer.norm1 : layer.norm2;
     }
-    stream.sum = Floats(rows * s.width);
-    stream.y = Floats(rows * s.width);
-    stream.mean = Floats(rows);
-    stream.inverse_sd = Floats(rows);
+    stream.sum = arena_.floats(rows * s.width);
+    stream.y = arena_.floats(rows * s.width);
+    stream.mean = arena_.floats(rows);
+    stream.inverse_sd = arena_.floats(rows);
     stream.dropped = bits(rows * s.width);
     streams_.push_back(std::move(stream));
   }
   const kernels::AttentionSizes attention{sequences, s.longest, s.heads, s.width / s.heads};
   for (std::int64_t i = 0; i < s.layers; ++i) {
     const std::int64_t rows_of_weights = rows * s.heads;
-    attentions_.push_back({Floats(rows * 3 * s.width), Floats(rows_of_weights * attention.weight_stride()),
-                           Floats(rows * s.width), bits(rows_of_weights * s.longest)});
+    attentions_.push_back({arena_.floats(rows * 3 * s.width),
+                           arena_.floats(rows_of_weights * attention.weight_stride()),
+                           arena_.floats(rows * s.width), bits(rows_of_weights * s.longest)});
     if (s.hidden > 0)
-      feed_forwards_.push_back({Floats(rows * s.hidden), Floats(rows * s.hidden), bits(rows * s.hidden)});
+      feed_forwards_.push_back(
+          {arena_.floats(rows * s.hidden), arena_.floats(rows * s.hidden), bits(rows * s.hidden)});
   }
   embedding_dropped_ = bits(rows * s.width);
   for (Floats* floats :
        {&branch_, &counted_rows_, &d_y_, &d_sum_, &d_branch_, &d_attention_, &d_counted_rows_})
-    *floats = Floats(rows * s.width);
-  d_qkv_ = Floats(rows * 3 * s.width);
-  d_hidden_ = Floats(rows * s.hidden);
-  logits_ = Floats(rows * s.classes);
+    *floats = arena_.floats(rows * s.width);
+  d_qkv_ = arena_.floats(rows * 3 * s.width);
+  d_hidden_ = arena_.floats(rows * s.hidden);
+  logits_ = arena_.floats(rows * s.classes);
 
   std::size_t scratch = kernels::attention_scratch_bytes(attention);
   for (const std::int64_t out : {3 * s.width, s.width, s.hidden, s.classes}) {
@@ -71,7 +81,7 @@ Share::Share(const Model& model, const PackedWeights& weights, const kernels::Ke
          {std::array{rows, out, s.width}, {rows, s.width, out}, {out, s.width, rows}, {s.width, out, rows}})
       scratch = std::max(scratch, products.scratch_bytes(m, n, k));
   }
-  scratch_ = Bytes(static_cast<std::int64_t>(scratch));
+  scratch_ = arena_.bytes(static_cast<std::int64_t>(scratch));
 }
 
 std::int64_t Share::branches() const { return model_.sizes.layers * (model_.sizes.hidden > 0 ? 2 : 1); }

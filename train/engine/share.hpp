@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/kernels/kernels.hpp"
-#include "train/engine/buffer.hpp"
+#include "train/engine/arena.hpp"
 #include "train/engine/model.hpp"
 #include "train/engine/weights.hpp"
 
@@ -36,6 +36,11 @@ struct Measured {
                sequences_right = 0;  ///< positions; sequences all of whose counted positions are right
 };
 
+/// Sequences of that length that a share goes through at once.
+std::int64_t sequences_at_once(const Sizes& sizes, std::int64_t length);
+/// Memory of a share, about.
+double share_bytes(const Sizes& sizes);
+
 /// One thread's part of a step: its memory, and the passes over it. Sequences go forward and backward a few
 /// at a time, so that what backward needs is still in the cache; results depend on neither how many at a time
 /// nor the thread.
@@ -50,9 +55,6 @@ class Share {
 
   /// Without dropout and without a backward pass; of two equal logits the first counts as the answer.
   Measured measure(const Sequences& sequences);
-
-  /// Sequences that are gone through at once.
-  static std::int64_t sequences_at_once(const Model& model, std::int64_t length);
 
  private:
   /// What the norm between two branches makes, and its backward needs.
@@ -120,6 +122,7 @@ class Share {
   /// dx (+)= dy W.
   void multiply_back(const Rows& dy, const PackedLinear& linear, Start start, float* dx);
 
+  Arena arena_;
   const Model& model_;
   const PackedWeights& weights_;
   const kernels::Kernels& kernels_;

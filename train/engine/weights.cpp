@@ -3,15 +3,6 @@
 namespace headtorch::train::engine {
 namespace {
 
-PackedLinear make(const Linear& linear, std::int64_t in, std::int64_t out,
-                  const kernels::Products& products) {
-  if (!linear.weight) return {};
-  const auto room = [&](std::int64_t depth, std::int64_t columns) {
-    return Bytes(static_cast<std::int64_t>(products.packed_bytes(depth, columns)));
-  };
-  return {linear, in, out, room(in, out), room(out, in)};
-}
-
 void refresh(PackedLinear& packed, const kernels::Products& products) {
   if (!packed.linear.weight) return;
   const float* weight = packed.linear.weight.values;
@@ -22,14 +13,20 @@ void refresh(PackedLinear& packed, const kernels::Products& products) {
 }  // namespace
 
 PackedWeights::PackedWeights(const Model& model, const kernels::Products& products) : products_(products) {
+  const auto room = [&](std::int64_t depth, std::int64_t columns) {
+    return arena_.bytes(static_cast<std::int64_t>(products.packed_bytes(depth, columns)));
+  };
+  const auto make = [&](const Linear& linear, std::int64_t in, std::int64_t out) -> PackedLinear {
+    if (!linear.weight) return {};
+    return {linear, in, out, room(in, out), room(out, in)};
+  };
   const Sizes& sizes = model.sizes;
   for (const Layer& layer : model.layers) {
-    layers_.push_back({make(layer.in_proj, sizes.width, 3 * sizes.width, products),
-                       make(layer.out_proj, sizes.width, sizes.width, products),
-                       make(layer.linear1, sizes.width, sizes.hidden, products),
-                       make(layer.linear2, sizes.hidden, sizes.width, products)});
+    layers_.push_back(
+        {make(layer.in_proj, sizes.width, 3 * sizes.width), make(layer.out_proj, sizes.width, sizes.width),
+         make(layer.linear1, sizes.width, sizes.hidden), make(layer.linear2, sizes.hidden, sizes.width)});
   }
-  output_ = make(model.output, sizes.width, sizes.classes, products);
+  output_ = make(model.output, sizes.width, sizes.classes);
 }
 
 void PackedWeights::refresh() {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "src/kernels/products.hpp"
-#include "train/engine/buffer.hpp"
+#include "train/engine/arena.hpp"
 #include "train/engine/model.hpp"
 
 namespace headtorch::train::engine {
@@ -30,6 +30,7 @@ class PackedWeights {
   const PackedLinear& output() const { return output_; }
 
  private:
+  Arena arena_;
   const kernels::Products& products_;
   std::vector<PackedLayer> layers_;
   PackedLinear output_;
