@@ -6,7 +6,7 @@ namespace headtorch::kernels::HEADTORCH_SET {
 namespace {
 
 constexpr Index kDepthAtOnce = 256;   // a panel of B then fits in the first cache
-constexpr Index kTokensAtOnce = 128;  // of a weight's gradient
+constexpr Index kTokensAtOnce = 256;  // of a weight's gradient
 
 Index whole_panels(Index columns) { return (columns + kPanel - 1) / kPanel; }
 
