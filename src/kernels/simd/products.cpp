@@ -7,6 +7,8 @@ namespace {
 
 constexpr Index kDepthAtOnce = 256;   // a panel of B then fits in the first cache
 constexpr Index kTokensAtOnce = 256;  // of a weight's gradient
+// Rows this many floats apart fall on few sets of the cache: then they are copied side by side.
+constexpr Index kFarApartLeft = 256, kFarApartRight = 128;
 
 Index whole_panels(Index columns) { return (columns + kPanel - 1) / kPanel; }
 
@@ -86,26 +88,29 @@ HEADTORCH_INLINE void copy_columns(const float* in, Index stride, Index depth, I
 }
 
 void add_transposed(const AddTransposed& call) {
-  // Both sides are copied: columns of a matrix whose width is a power of two fall on few sets of the cache.
+  const bool copies_a = call.a_stride >= kFarApartLeft, copies_b = call.b_stride >= kFarApartRight;
   alignas(64) float b_panel[kTokensAtOnce * kPanel];
   auto* a_panels = static_cast<float*>(call.scratch);
   for (Index k = 0; k < call.depth; k += kTokensAtOnce) {
     const Index depth = smaller(kTokensAtOnce, call.depth - k);
-    for (Index row = 0; row < call.rows; row += kTileRows) {
-      copy_columns<kTileRows>(call.a + k * call.a_stride + row, call.a_stride, depth, call.rows - row,
-                              a_panels + row * depth);
-    }
+    const float* a = call.a + k * call.a_stride;
+    for (Index row = 0; copies_a && row < call.rows; row += kTileRows)
+      copy_columns<kTileRows>(a + row, call.a_stride, depth, call.rows - row, a_panels + row * depth);
+    TileInput in{.depth = depth,
+                 .a = copies_a ? a_panels : a,
+                 .row_step = 1,
+                 .depth_step = copies_a ? kTileRows : call.a_stride,
+                 .tile_step = copies_a ? kTileRows * depth : kTileRows};
     for (Index column = 0; column < call.columns; column += kPanel) {
       const Index columns = call.columns - column;
-      copy_columns<kPanel>(call.b + k * call.b_stride + column, call.b_stride, depth, columns, b_panel);
-      rows_of_tiles<kTileVectors, true>({.depth = depth,
-                                         .a = a_panels,
-                                         .row_step = 1,
-                                         .depth_step = kTileRows,
-                                         .b = b_panel,
-                                         .b_stride = kPanel,
-                                         .tile_step = kTileRows * depth},
-                                        call.rows, Into::kAdd, nullptr, call.c + column, call.c_stride,
+      in.b = call.b + k * call.b_stride + column;
+      in.b_stride = call.b_stride;
+      if (columns < kPanel || copies_b) {
+        copy_columns<kPanel>(in.b, in.b_stride, depth, columns, b_panel);
+        in.b = b_panel;
+        in.b_stride = kPanel;
+      }
+      rows_of_tiles<kTileVectors, true>(in, call.rows, Into::kAdd, nullptr, call.c + column, call.c_stride,
                                         columns);
     }
   }

@@ -20,8 +20,8 @@ struct TileInput {
   Index depth;
   const float* a;
   Index row_step, depth_step;
-  const float* b;
-  Index b_stride;
+  const float* b = nullptr;
+  Index b_stride = 0;
   Index panel_step = kPanel;  // from a panel of B's columns to the next
   Index tile_step = 0;        // from kTileRows of A's rows to the next; 0: they follow each other
 };
