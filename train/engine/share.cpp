@@ -17,7 +17,7 @@ std::int64_t floats_a_token(const Sizes& s, std::int64_t length) {
 
 std::int64_t sequences_at_once(const Sizes& sizes, std::int64_t length) {
   constexpr std::int64_t kFloats = 3 << 17;  // 1.5 MiB, of a second cache of 1 or 2
-  constexpr std::int64_t kFewestRows = 128;  // products of fewer rows do not pay for reading the weights
+  constexpr std::int64_t kFewestRows = 256;  // products of fewer do not pay for reading the weights
   const std::int64_t rows = std::max(kFloats / floats_a_token(sizes, length), kFewestRows);
   return std::max<std::int64_t>(rows / length, 1);
 }
