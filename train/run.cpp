@@ -249,7 +249,7 @@ class Run {
     if (!observer_.on_evaluation && options_.patience == 0) return;
     Evaluation evaluation =
         evaluate(model_, task_, tasks::Split::kValidation, task_.size(tasks::Split::kValidation), replicas_,
-                 device_, gradients_->engine());
+                 device_, evaluating_engine());
     evaluation.health = health;
     if (interrupt_signal() != 0) return;
     const bool better = evaluation.loss < best_loss_;
@@ -262,9 +262,18 @@ class Run {
     if (!observer_.on_attention && !observer_.on_heads) return;
     const AttentionMaps maps = record(model_, task_, inputs_, step, device_);
     if (observer_.on_attention) observer_.on_attention(maps);
-    if (observer_.on_heads && all_finite(maps) && interrupt_signal() == 0) {
+    if (!observer_.on_heads || !all_finite(maps) || interrupt_signal() != 0) return;
+    try {
       observer_.on_heads(study_heads(config_, task_, to_safetensors(*model_), step));
+    } catch (const ConfigError& error) {
+      // Of weights that are finite and beyond all measure, what follows from them is not: the run goes on.
+      spdlog::warn("[train] the heads after step {} cannot be read: {}", step, error.what());
     }
+  }
+
+  /// For evaluations, which are in float32 whatever the precision of training; null: the modules.
+  engine::Engine* evaluating_engine() {
+    return options_.precision == Precision::kFloat32 ? gradients_->engine() : nullptr;
   }
 
   void report_checkpoint(std::int64_t step) {
@@ -282,7 +291,7 @@ class Run {
     if (interrupt_signal() == 0) report_evaluation(result.steps);
     if (interrupt_signal() == 0) {
       result.test = evaluate(model_, task_, tasks::Split::kTest, task_.size(tasks::Split::kTest), replicas_,
-                             device_, gradients_->engine());
+                             device_, evaluating_engine());
       if (task_.n_free_running() > 0) {
         result.test.free_running_n = task_.n_free_running();
         result.test.free_running_accuracy =

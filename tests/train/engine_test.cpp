@@ -11,6 +11,7 @@
 #include "train/adamw.hpp"
 #include "train/batch.hpp"
 #include "train/engine_for.hpp"
+#include "train/head_study.hpp"
 #include "train/precision.hpp"
 #include "train/record.hpp"
 #include "train/run.hpp"
@@ -318,6 +319,22 @@ TEST_F(Engine, Threads_and_accumulation_change_rounding_only) {
   const Told modules = train(config);
   for (std::size_t i = 0; i < own.losses.size(); ++i)
     EXPECT_NEAR(own.losses[i], modules.losses[i], 2e-4) << i;
+}
+
+TEST_F(Engine, A_run_that_diverges_ends_as_one_also_when_its_heads_cannot_be_read) {
+  RunConfig config = default_config("reverse");
+  config.train.lr = 1e3;
+  config.train.clip = 0.0;
+  config.train.warmup = 0;
+  config.model.dropout = config.model.attention.attention_dropout = 0.0;
+  config.train.steps = 200;
+  config.train.eval_every = 0;
+  config.train.device = DeviceChoice::kCpu;
+  RunObserver observer;
+  observer.on_heads = [](const HeadStudy&) {};
+  const RunResult result = run_training(config, *make_task(config), observer);
+  EXPECT_EQ(result.ending, Ending::kDiverged);
+  EXPECT_EQ(result.non_finite_steps, 10);
 }
 
 TEST_F(Engine, Says_why_the_modules_train) {
