@@ -103,8 +103,8 @@ std::string why_modules(const RunConfig& config, const tasks::TaskShape& shape, 
   return {};
 }
 
-std::unique_ptr<engine::Engine> make_engine(const models::MiniTransformer& module, const AdamW& optimizer,
-                                            const RunConfig& config, std::int64_t shares) {
+engine::Model engine_model(const models::MiniTransformer& module, const AdamW& optimizer,
+                           const RunConfig& config) {
   const models::ModelOptions& options = module->options();
   const models::ModelSizes& sizes = module->sizes();
   const Finder find(module, optimizer);
@@ -145,10 +145,15 @@ std::unique_ptr<engine::Engine> make_engine(const models::MiniTransformer& modul
   model.output = options.output_weight == models::OutputWeight::kOwn
                      ? find.linear("output")
                      : engine::Linear{model.embedding, find("output_bias")};
-  const kernels::Products& products = config.train.precision == Precision::kBfloat16
-                                          ? *kernels::bfloat16_products()
-                                          : *kernels::kernels()->products;
-  return std::make_unique<engine::Engine>(std::move(model), *kernels::kernels(), products, shares);
+  return model;
+}
+
+std::unique_ptr<engine::Engine> make_engine(const models::MiniTransformer& model, const AdamW& optimizer,
+                                            const RunConfig& config, std::int64_t shares) {
+  const kernels::Kernels& own = *kernels::kernels();
+  const kernels::Products& products =
+      config.train.precision == Precision::kBfloat16 ? *kernels::bfloat16_products() : *own.products;
+  return std::make_unique<engine::Engine>(engine_model(model, optimizer, config), own, products, shares);
 }
 
 }  // namespace headtorch::train

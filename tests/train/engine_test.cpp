@@ -175,6 +175,26 @@ TEST_F(Engine, Computes_the_gradients_of_the_modules) {
   }
 }
 
+TEST_F(Engine, Every_instruction_set_computes_them) {
+  for (const auto set : {kernels::InstructionSet::kAvx2, kernels::InstructionSet::kAvx512}) {
+    const kernels::Kernels* own = kernels::kernels_for(set);
+    if (own == nullptr) continue;  // the tests of the kernels say which are missing
+    SCOPED_TRACE(own->name);
+    for (const Case& given : cases()) {
+      SCOPED_TRACE(given.name);
+      const Setting setting(given);
+      Made made(setting);
+      made.engine = std::make_unique<engine::Engine>(engine_model(made.model, made.optimizer, setting.config),
+                                                     *own, *own->products, 1);
+      made.engine->refresh();
+      const Gradient exact = by_modules(setting, torch::kFloat64);
+      const Gradient gradient =
+          made.gradient(setting.batch, kFirstExample, static_cast<std::uint64_t>(setting.config.train.seed));
+      EXPECT_LT(relative(gradient.flat, exact.flat), 3e-6);
+    }
+  }
+}
+
 TEST_F(Engine, Every_gradient_matters_and_is_right_alone) {
   const Setting setting(cases()[0]);
   const Made made(setting);
