@@ -49,18 +49,18 @@ class Broken(Runs):
             self.expect("scale too large", "--scale sqrt", "fault", task, *SHORT, "--scale", "30")
 
     def test_a_rate_that_is_far_too_high(self):
-        self.expect("rate too high", "--lr 0.002", "fault", "reverse", *SHORT, "--lr", "1")
+        self.expect("rate too high", "--lr 0.003", "fault", "reverse", *SHORT, "--lr", "1")
         self.expect("rate too high", "--lr 0.003", "fault", "histogram", *SHORT, "--lr", "1")
-        self.expect("rate too high", "--lr 0.002", "warning", "reverse", *SHORT, "--lr", "0.1")
+        self.expect("rate too high", "--lr 0.003", "warning", "reverse", *SHORT, "--lr", "0.1")
 
     def test_a_high_rate_without_warmup(self):
-        self.expect("rate too high", "--lr 0.002 --warmup 20", "warning",
+        self.expect("rate too high", "--lr 0.003 --warmup 20", "warning",
                     "reverse", *SHORT, "--lr", "0.02", "--warmup", "0")
         self.expect("rate too high", "--lr 0.003 --warmup 20", "warning",
                     "sort", *SHORT, "--lr", "0.02", "--warmup", "0")
 
     def test_a_rate_that_is_too_low(self):
-        self.expect("rate too low", "--lr 0.002", "fault", "reverse", *SHORT, "--lr", "1e-6")
+        self.expect("rate too low", "--lr 0.003", "fault", "reverse", *SHORT, "--lr", "1e-6")
         self.expect("rate too low", "--lr 0.003", "fault", "sort", *SHORT, "--lr", "1e-6")
 
     def test_too_much_dropout(self):
