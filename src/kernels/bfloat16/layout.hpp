@@ -111,4 +111,44 @@ inline void pack(const Pack& call) {
   }
 }
 
+/// C = start + A B of operands that are rounded.
+struct RoundedProduct {
+  Index rows, columns, depth;  // depth padded
+  const Pairs* a;              // [rows up to whole blocks, depth / 2]
+  const Pairs* b;              // panels
+  float* c;
+  Index c_stride;
+  Into into;
+  const float* bias;
+};
+
+/// The two products by way of one that takes rounded operands.
+template <void (*kMultiply)(const RoundedProduct&)>
+void multiply_rounded(const Multiply& call) {
+  auto* a = static_cast<Pairs*>(call.scratch);
+  round_rows(call.a, call.a_stride, call.rows, call.depth, a);
+  kMultiply({call.rows, call.columns, padded_depth(call.depth), a, static_cast<const Pairs*>(call.packed_b),
+             call.c, call.c_stride, call.adds ? Into::kAdd : Into::kSet, call.bias});
+}
+
+template <void (*kMultiply)(const RoundedProduct&)>
+void add_transposed_rounded(const AddTransposed& call) {
+  auto* a = static_cast<Pairs*>(call.scratch);
+  Pairs* b = a + rounded_up(call.rows, kPanel) * padded_depth(call.depth) / 2;
+  round_transposed(call.a, call.a_stride, call.depth, call.rows, a);
+  round_panels(call.b, call.b_stride, call.depth, call.columns, b);
+  kMultiply(
+      {call.rows, call.columns, padded_depth(call.depth), a, b, call.c, call.c_stride, Into::kAdd, nullptr});
+}
+
+template <void (*kMultiply)(const RoundedProduct&)>
+constexpr Products rounded_products(const char* name) {
+  return {name,
+          packed_bytes,
+          scratch_bytes,
+          pack,
+          multiply_rounded<kMultiply>,
+          add_transposed_rounded<kMultiply>};
+}
+
 }  // namespace headtorch::kernels::HEADTORCH_SET

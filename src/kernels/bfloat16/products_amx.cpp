@@ -93,17 +93,7 @@ HEADTORCH_INLINE void multiply_block(const Block& block, Into into, const float*
   }
 }
 
-struct Blocks {
-  Index rows, columns, depth;  // depth padded
-  const Pairs* a;              // [rows up to whole blocks, depth / 2]
-  const Pairs* b;              // panels
-  float* c;
-  Index c_stride;
-  Into into;
-  const float* bias;
-};
-
-HEADTORCH_INLINE void multiply_blocks(const Blocks& in) {
+void multiply_blocks(const RoundedProduct& in) {
   const TileConfig config;
   _tile_loadconfig(&config);
   for (Index column = 0; column < in.columns; column += kPanel) {
@@ -117,23 +107,6 @@ HEADTORCH_INLINE void multiply_blocks(const Blocks& in) {
   _tile_release();
 }
 
-void multiply(const Multiply& call) {
-  auto* a = static_cast<Pairs*>(call.scratch);
-  round_rows(call.a, call.a_stride, call.rows, call.depth, a);
-  multiply_blocks({call.rows, call.columns, padded_depth(call.depth), a,
-                   static_cast<const Pairs*>(call.packed_b), call.c, call.c_stride,
-                   call.adds ? Into::kAdd : Into::kSet, call.bias});
-}
-
-void add_transposed(const AddTransposed& call) {
-  auto* a = static_cast<Pairs*>(call.scratch);
-  Pairs* b = a + rounded_up(call.rows, kPanel) * padded_depth(call.depth) / 2;
-  round_transposed(call.a, call.a_stride, call.depth, call.rows, a);
-  round_panels(call.b, call.b_stride, call.depth, call.columns, b);
-  multiply_blocks(
-      {call.rows, call.columns, padded_depth(call.depth), a, b, call.c, call.c_stride, Into::kAdd, nullptr});
-}
-
 }  // namespace
 
 /// Linux hands tiles out on demand: asks once for the process.
@@ -144,6 +117,6 @@ bool is_allowed() {
 }
 
 extern const Products products;
-const Products products = {"AMX in bfloat16", packed_bytes, scratch_bytes, pack, multiply, add_transposed};
+const Products products = rounded_products<multiply_blocks>("AMX in bfloat16");
 
 }  // namespace headtorch::kernels::HEADTORCH_SET

@@ -47,22 +47,13 @@ HEADTORCH_INLINE void tile_of_pairs(const Operands& in, Into into, const float* 
   }
 }
 
-struct Product {
-  Index rows, columns, pairs;
-  const Pairs* a;
-  const Pairs* b;
-  float* c;
-  Index c_stride;
-  Into into;
-  const float* bias;
-};
-
-HEADTORCH_INLINE void multiply_panels(const Product& in) {
+void multiply_panels(const RoundedProduct& in) {
+  const Index pairs = in.depth / 2;
   for (Index column = 0; column < in.columns; column += kPanel) {
     const float* bias = in.bias == nullptr ? nullptr : in.bias + column;
     Index row = 0;
     const auto some = [&]<int R>() {
-      tile_of_pairs<R>({in.pairs, in.a + row * in.pairs, in.pairs, in.b + column * in.pairs}, in.into, bias,
+      tile_of_pairs<R>({pairs, in.a + row * pairs, pairs, in.b + column * pairs}, in.into, bias,
                        in.c + row * in.c_stride + column, in.c_stride, in.columns - column);
       row += R;
     };
@@ -73,27 +64,9 @@ HEADTORCH_INLINE void multiply_panels(const Product& in) {
   }
 }
 
-void multiply(const Multiply& call) {
-  auto* a = static_cast<Pairs*>(call.scratch);
-  round_rows(call.a, call.a_stride, call.rows, call.depth, a);
-  multiply_panels({call.rows, call.columns, padded_depth(call.depth) / 2, a,
-                   static_cast<const Pairs*>(call.packed_b), call.c, call.c_stride,
-                   call.adds ? Into::kAdd : Into::kSet, call.bias});
-}
-
-void add_transposed(const AddTransposed& call) {
-  auto* a = static_cast<Pairs*>(call.scratch);
-  Pairs* b = a + rounded_up(call.rows, kPanel) * padded_depth(call.depth) / 2;
-  round_transposed(call.a, call.a_stride, call.depth, call.rows, a);
-  round_panels(call.b, call.b_stride, call.depth, call.columns, b);
-  multiply_panels({call.rows, call.columns, padded_depth(call.depth) / 2, a, b, call.c, call.c_stride,
-                   Into::kAdd, nullptr});
-}
-
 }  // namespace
 
 extern const Products products;
-const Products products = {"AVX-512 in bfloat16", packed_bytes, scratch_bytes, pack, multiply,
-                           add_transposed};
+const Products products = rounded_products<multiply_panels>("AVX-512 in bfloat16");
 
 }  // namespace headtorch::kernels::HEADTORCH_SET
