@@ -32,19 +32,14 @@ std::optional<double> Gradients::accumulate(std::int64_t step) {
     flat.zero_();
     for (std::int64_t part = 0; part < options_.accumulate; ++part) {
       const std::int64_t batch_index = (step - 1) * options_.accumulate + part;
-      const engine::Counted own =
+      counted[at] +=
           engine_ ? through_engine(share, batch_index, flat) : through_modules(share, batch_index, flat);
-      counted[at].loss += own.loss;
-      counted[at].positions += own.positions;
     }
   });
   const torch::NoGradGuard no_grad;
   for (const torch::Tensor& flat : others_) optimizer_.gradient().add_(flat);
   engine::Counted total;
-  for (const engine::Counted& own : counted) {
-    total.loss += own.loss;
-    total.positions += own.positions;
-  }
+  for (const engine::Counted& own : counted) total += own;
   if (total.positions == 0) return std::nullopt;
   const auto positions = static_cast<double>(total.positions);
   scale_ = 1.0 / (positions * loss_scale_.factor());

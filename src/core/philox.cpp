@@ -123,10 +123,16 @@ void Random::shuffle(std::span<std::int64_t> values) {
   }
 }
 
+std::uint32_t dropout_threshold(double p) { return static_cast<std::uint32_t>(std::lround(p * 65536.0)); }
+
+float dropout_scale(std::uint32_t threshold) {
+  return threshold >= 65536 ? 0.0F : static_cast<float>(65536.0 / (65536.0 - threshold));
+}
+
 void fill_dropout_mask(std::span<float> mask, double p, std::uint64_t key, std::uint64_t stream,
                        std::uint64_t first_element) {
-  const auto threshold = static_cast<std::uint32_t>(std::lround(p * 65536.0));
-  const float scale = threshold >= 65536 ? 0.0F : static_cast<float>(65536.0 / (65536.0 - threshold));
+  const std::uint32_t threshold = dropout_threshold(p);
+  const float scale = dropout_scale(threshold);
   constexpr std::uint64_t kGroup = 8 * kBlocks;
 
   std::size_t done = 0;

@@ -32,6 +32,15 @@ class Random {
   int used_ = 4;
 };
 
+/// Below it, of 65536, a decision drops: p rounded to 1/65536.
+std::uint32_t dropout_threshold(double p);
+/// The factor on what is kept, so that the mean of a mask is 1.
+float dropout_scale(std::uint32_t threshold);
+/// The stream of a mask: `place` counts the masks of one step, fewer than 65536.
+constexpr std::uint64_t dropout_stream(std::int64_t step, std::uint64_t place) {
+  return (static_cast<std::uint64_t>(step) << 16) + place;
+}
+
 /// Fills `mask` with 0 (probability p, rounded to 1/65536) or 1/(1-p), so that its mean is 1. Element e of
 /// the mask is 16-bit word `(first_element + e) % 8` of Philox block `(first_element + e) / 8` at (key,
 /// stream): a slice of a batch draws the same decisions as the whole.

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/kernels/dropout.hpp"
+
 // Letters: B sequences, T tokens, H heads, E features a head, D = H E.
 
 namespace headtorch::kernels {
@@ -12,8 +14,7 @@ struct AttentionRule {
   bool causal = false;                    ///< query i sees keys 0 .. i only
   const std::int64_t* lengths = nullptr;  ///< [B] keys before the padding; null: all
   const float* bias = nullptr;            ///< [H, T, T], added to scores; -infinity hides; null: none
-  const std::uint8_t* dropout = nullptr;  ///< bits [B, H, T, T] (dropout.hpp); null: none
-  float dropout_scale = 1.0F;
+  DropoutBits dropout = {};               ///< [B, H, T, T]
 };
 
 struct AttentionSizes {

@@ -16,7 +16,7 @@ struct DropoutBits {
 struct DrawDropout {
   std::uint64_t key = 0, stream = 0, first = 0;
   std::int64_t count = 0;
-  std::uint32_t threshold = 0;   ///< dropped below it, of 65536
+  std::uint32_t threshold = 0;   ///< dropout_threshold of the probability
   std::uint8_t* bits = nullptr;  ///< out; (count + 7) / 8 + kDropoutSlack bytes
 };
 
@@ -30,9 +30,5 @@ struct ApplyDropout {
 
 /// Bytes behind a mask that may be written and read.
 inline constexpr std::int64_t kDropoutSlack = 64;
-
-/// The threshold of a probability, rounded to 1/65536, and the factor on what is kept, so that its mean is 1.
-std::uint32_t dropout_threshold(double p);
-float dropout_scale(std::uint32_t threshold);
 
 }  // namespace headtorch::kernels

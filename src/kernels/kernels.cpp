@@ -1,7 +1,5 @@
 #include "src/kernels/kernels.hpp"
 
-#include <cmath>
-
 #if defined(HEADTORCH_HAS_SIMD)
 #include <cpuid.h>
 #endif
@@ -72,12 +70,6 @@ const Kernels* kernels() {
 const Products* bfloat16_products() {
   const Products* tiles = bfloat16_products_amx();
   return tiles != nullptr ? tiles : bfloat16_products_avx512();
-}
-
-std::uint32_t dropout_threshold(double p) { return static_cast<std::uint32_t>(std::lround(p * 65536.0)); }
-
-float dropout_scale(std::uint32_t threshold) {
-  return threshold >= 65536 ? 0.0F : static_cast<float>(65536.0 / (65536.0 - threshold));
 }
 
 std::size_t attention_scratch_bytes(const AttentionSizes& sizes) {

@@ -6,16 +6,9 @@
 #include "src/nn/fused_blocks.hpp"
 
 namespace headtorch::nn {
-namespace {
-
-constexpr std::uint64_t kPlacesPerStep = 1 << 16;
-
-}  // namespace
 
 DropoutStream::DropoutStream(std::uint64_t seed, std::int64_t step, std::int64_t first_example)
-    : seed_(seed),
-      next_place_(static_cast<std::uint64_t>(step) * kPlacesPerStep),
-      first_example_(first_example) {}
+    : seed_(seed), next_place_(dropout_stream(step, 0)), first_example_(first_example) {}
 
 DropoutDraw DropoutStream::next(const torch::Tensor& like) {
   const std::int64_t batch = like.dim() == 0 ? 1 : std::max<std::int64_t>(like.size(0), 1);

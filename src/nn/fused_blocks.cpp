@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "src/core/error.hpp"
+#include "src/core/philox.hpp"
 #include "src/kernels/kernels.hpp"
 
 namespace headtorch::nn {
@@ -21,14 +22,14 @@ void check_fits(const torch::Tensor& x) {
 torch::Tensor drawn_bits(std::int64_t count, double p, const DropoutDraw& draw) {
   if (p == 0.0) return {};
   torch::Tensor bits = torch::empty({(count + 7) / 8 + kernels::kDropoutSlack}, torch::kUInt8);
-  kernels::kernels()->draw_dropout({draw.seed, draw.stream, draw.first_element, count,
-                                    kernels::dropout_threshold(p), bits.data_ptr<std::uint8_t>()});
+  kernels::kernels()->draw_dropout({draw.seed, draw.stream, draw.first_element, count, dropout_threshold(p),
+                                    bits.data_ptr<std::uint8_t>()});
   return bits;
 }
 
 kernels::DropoutBits as_dropout(const torch::Tensor& bits, double p) {
   if (!bits.defined()) return {};
-  return {bits.data_ptr<std::uint8_t>(), kernels::dropout_scale(kernels::dropout_threshold(p))};
+  return {bits.data_ptr<std::uint8_t>(), dropout_scale(dropout_threshold(p))};
 }
 
 torch::Tensor keep(const torch::Tensor& x, const torch::Tensor& bits, double p) {

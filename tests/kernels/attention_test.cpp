@@ -50,8 +50,8 @@ struct Inputs {
     return {.causal = c.causal,
             .lengths = c.has_lengths ? lengths.data() : nullptr,
             .bias = c.has_bias ? bias.data() : nullptr,
-            .dropout = c.has_dropout ? mask.bits.data() : nullptr,
-            .dropout_scale = c.has_dropout ? static_cast<float>(1.0 / (1.0 - kDropped)) : 1.0F};
+            .dropout = {c.has_dropout ? mask.bits.data() : nullptr,
+                        c.has_dropout ? static_cast<float>(1.0 / (1.0 - kDropped)) : 1.0F}};
   }
 
   /// Whether the rule lets query i of a sequence look at key j at all.
@@ -96,9 +96,9 @@ Reference reference(const Inputs& in, const std::vector<double>& qkv) {
         for (std::int64_t j = 0; j < T; ++j) {
           Sum& s = score[static_cast<std::size_t>(j)];
           const std::int64_t place = ((b * H + h) * T + i) * T + j;
-          if (rule.dropout != nullptr)
+          if (rule.dropout.bits != nullptr)
             kept[static_cast<std::size_t>(j)] =
-                in.mask.kept(place) ? static_cast<double>(rule.dropout_scale) : 0.0;
+                in.mask.kept(place) ? static_cast<double>(rule.dropout.scale) : 0.0;
           for (std::int64_t e = 0; e < E; ++e) s.add(scale * qkv[at(b, i, 0, h, e)] * qkv[at(b, j, 1, h, e)]);
           if (rule.bias != nullptr) s.add(static_cast<double>(rule.bias[(h * T + i) * T + j]));
           if (!in.sees(b, i, j)) s.value = -HUGE_VAL;

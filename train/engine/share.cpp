@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "src/core/philox.hpp"
+
 namespace headtorch::train::engine {
 namespace {
-
-constexpr std::int64_t kPlacesPerStep = 1 << 16;  // as nn::DropoutStream numbers them
 
 /// Floats that a token leaves behind for its backward pass.
 std::int64_t floats_a_token(const Sizes& s, std::int64_t length) {
@@ -90,10 +90,6 @@ kernels::AttentionSizes Share::attention_sizes() const {
   return {examples_, length_, model_.sizes.heads, model_.sizes.width / model_.sizes.heads};
 }
 
-kernels::AttentionRule Share::attention_rule(const kernels::DropoutBits& dropout) const {
-  return {.causal = model_.causal, .dropout = dropout.bits, .dropout_scale = dropout.scale};
-}
-
 template <typename Work>
 void Share::in_chunks(const Sequences& sequences, const Work& work) const {
   const std::int64_t length = sequences.length, at_once = std::max<std::int64_t>(most_rows_ / length, 1);
@@ -109,11 +105,7 @@ void Share::in_chunks(const Sequences& sequences, const Work& work) const {
 
 Counted Share::accumulate(const Sequences& sequences, const DropoutKey& key, float* gradient) {
   Counted total;
-  in_chunks(sequences, [&](const Sequences& part) {
-    const Counted here = chunk(part, key, gradient);
-    total.loss += here.loss;
-    total.positions += here.positions;
-  });
+  in_chunks(sequences, [&](const Sequences& part) { total += chunk(part, key, gradient); });
   return total;
 }
 
@@ -139,8 +131,7 @@ Measured Share::measure(const Sequences& sequences) {
     }
     double loss = 0.0;
     kernels_.cross_entropy({x.count, classes, logits_.data(), counted_labels_.data(), 0.0F, &loss});
-    total.counted.loss += loss;
-    total.counted.positions += x.count;
+    total.counted += {loss, x.count};
   });
   return total;
 }
@@ -195,16 +186,22 @@ void Share::embed(const Sequences& sequences, Draws& draws) {
   }
   const kernels::DropoutBits dropout = draw(model_.dropout, length_ * width, embedding_dropped_, draws);
   if (dropout.bits != nullptr) kernels_.apply_dropout({rows_ * width, x, dropout, x});
-  if (!is_pre()) return;
+  if (is_pre()) norm(first, x, nullptr, {});
+}
+
+void Share::norm(Stream& own, const float* x, const float* branch, const kernels::DropoutBits& dropout) {
   kernels_.residual_norm_forward({.rows = rows_,
-                                  .features = width,
+                                  .features = model_.sizes.width,
+                                  .branch = branch,
+                                  .dropout = dropout,
                                   .x = x,
-                                  .weight = first.norm.weight.values,
-                                  .bias = first.norm.bias.values,
+                                  .weight = own.norm.weight.values,
+                                  .bias = own.norm.bias.values,
                                   .eps = model_.norm_eps,
-                                  .y = first.y.data(),
-                                  .mean = first.norm.bias ? first.mean.data() : nullptr,
-                                  .inverse_sd = first.inverse_sd.data()});
+                                  .sum = own.sum.data(),
+                                  .y = own.y.data(),
+                                  .mean = own.norm.bias ? own.mean.data() : nullptr,
+                                  .inverse_sd = own.inverse_sd.data()});
 }
 
 void Share::attend(std::int64_t layer, const float* x, Draws& draws) {
@@ -234,21 +231,9 @@ void Share::feed_forward(std::int64_t layer, const float* x, Draws& draws) {
 }
 
 void Share::join(std::int64_t index, Draws& draws) {
-  const std::int64_t width = model_.sizes.width;
   Stream &before = stream(index - 1), &own = stream(index);
-  const kernels::DropoutBits dropout = draw(model_.dropout, length_ * width, own.dropped, draws);
-  kernels_.residual_norm_forward({.rows = rows_,
-                                  .features = width,
-                                  .branch = branch_.data(),
-                                  .dropout = dropout,
-                                  .x = (is_pre() ? before.sum : before.y).data(),
-                                  .weight = own.norm.weight.values,
-                                  .bias = own.norm.bias.values,
-                                  .eps = model_.norm_eps,
-                                  .sum = own.sum.data(),
-                                  .y = own.y.data(),
-                                  .mean = own.norm.bias ? own.mean.data() : nullptr,
-                                  .inverse_sd = own.inverse_sd.data()});
+  norm(own, (is_pre() ? before.sum : before.y).data(), branch_.data(),
+       draw(model_.dropout, length_ * model_.sizes.width, own.dropped, draws));
 }
 
 Share::Rows Share::counted_rows(const Sequences& sequences) {
@@ -290,25 +275,31 @@ Counted Share::predict(const Sequences& sequences, float* gradient) {
   return counted;
 }
 
-void Share::join_backward(std::int64_t index, float* gradient) {
-  Stream& own = stream(index);
-  const kernels::DropoutBits dropout = drawn(model_.dropout, own.dropped);
-  // Pre-norm hands the gradient of the sum on beside that of y; post-norm has the sum end in y.
-  float* d_x = (is_pre() ? d_sum_ : d_y_).data();
-  float* d_branch = dropout.bits == nullptr ? d_x : d_branch_.data();
+void Share::norm_backward(const Stream& own, const NormGradients& d, const kernels::DropoutBits& dropout,
+                          float* gradient) {
   kernels_.residual_norm_backward({.rows = rows_,
                                    .features = model_.sizes.width,
                                    .y_gradient = d_y_.data(),
-                                   .sum_gradient = is_pre() && index < branches() ? d_sum_.data() : nullptr,
+                                   .sum_gradient = d.sum,
                                    .sum = own.sum.data(),
                                    .mean = own.norm.bias ? own.mean.data() : nullptr,
                                    .inverse_sd = own.inverse_sd.data(),
                                    .weight = own.norm.weight.values,
                                    .dropout = dropout,
-                                   .x_gradient = d_x,
-                                   .branch_gradient = d_branch,
+                                   .x_gradient = d.x,
+                                   .branch_gradient = d.branch,
                                    .weight_gradient = own.norm.weight.gradient(gradient),
                                    .bias_gradient = own.norm.bias.gradient(gradient)});
+}
+
+void Share::join_backward(std::int64_t index, float* gradient) {
+  const Stream& own = stream(index);
+  const kernels::DropoutBits dropout = drawn(model_.dropout, own.dropped);
+  // Pre-norm hands the gradient of the sum on beside that of y; post-norm has the sum end in y.
+  float* d_x = (is_pre() ? d_sum_ : d_y_).data();
+  float* d_branch = dropout.bits == nullptr ? d_x : d_branch_.data();
+  norm_backward(own, {is_pre() && index < branches() ? d_sum_.data() : nullptr, d_x, d_branch}, dropout,
+                gradient);
   d_branch_now_ = d_branch;
 }
 
@@ -342,21 +333,8 @@ void Share::attend_backward(std::int64_t layer, const float* x, float* gradient)
 
 void Share::embed_backward(const Sequences& sequences, float* gradient) {
   const std::int64_t width = model_.sizes.width;
-  Stream& first = stream(0);
   float* dx = (is_pre() ? d_sum_ : d_y_).data();
-  if (is_pre()) {
-    kernels_.residual_norm_backward({.rows = rows_,
-                                     .features = width,
-                                     .y_gradient = d_y_.data(),
-                                     .sum_gradient = dx,
-                                     .sum = first.sum.data(),
-                                     .mean = first.norm.bias ? first.mean.data() : nullptr,
-                                     .inverse_sd = first.inverse_sd.data(),
-                                     .weight = first.norm.weight.values,
-                                     .x_gradient = dx,
-                                     .weight_gradient = first.norm.weight.gradient(gradient),
-                                     .bias_gradient = first.norm.bias.gradient(gradient)});
-  }
+  if (is_pre()) norm_backward(stream(0), {.sum = dx, .x = dx}, {}, gradient);
   const kernels::DropoutBits dropout = drawn(model_.dropout, embedding_dropped_);
   if (dropout.bits != nullptr) kernels_.apply_dropout({rows_ * width, dx, dropout, dx});
   for (std::int64_t row = 0; row < rows_; ++row) {
@@ -372,16 +350,15 @@ void Share::embed_backward(const Sequences& sequences, float* gradient) {
 
 kernels::DropoutBits Share::draw(double p, std::int64_t elements, Bytes& bits, Draws& draws) const {
   if (p == 0.0 || draws.dropout == Draws::Dropout::kOff) return {};
-  kernels_.draw_dropout({draws.key.seed,
-                         static_cast<std::uint64_t>(draws.key.step * kPlacesPerStep + draws.place++),
+  kernels_.draw_dropout({draws.key.seed, dropout_stream(draws.key.step, draws.place++),
                          static_cast<std::uint64_t>(draws.first_example * elements), examples_ * elements,
-                         kernels::dropout_threshold(p), bits.data()});
+                         dropout_threshold(p), bits.data()});
   return drawn(p, bits);
 }
 
 kernels::DropoutBits Share::drawn(double p, const Bytes& bits) const {
   if (p == 0.0) return {};
-  return {bits.data(), kernels::dropout_scale(kernels::dropout_threshold(p))};
+  return {bits.data(), dropout_scale(dropout_threshold(p))};
 }
 
 void Share::multiply(const Rows& x, const PackedLinear& linear, float* y) {

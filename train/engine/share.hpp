@@ -27,6 +27,12 @@ struct DropoutKey {
 struct Counted {
   double loss = 0.0;  ///< nats, summed over counted positions
   std::int64_t positions = 0;
+
+  Counted& operator+=(const Counted& other) {
+    loss += other.loss;
+    positions += other.positions;
+    return *this;
+  }
 };
 
 /// What a model does on some sequences.
@@ -77,7 +83,7 @@ class Share {
     enum class Dropout { kOn, kOff } dropout = Dropout::kOff;
     DropoutKey key = {};
     std::int64_t first_example = 0;
-    std::int64_t place = 0;
+    std::uint64_t place = 0;
   };
 
   /// Rows of some width.
@@ -91,7 +97,9 @@ class Share {
   bool is_pre() const { return model_.norm_place == nn::NormPlace::kPre; }
   Stream& stream(std::int64_t index) { return streams_[static_cast<std::size_t>(index)]; }
   kernels::AttentionSizes attention_sizes() const;
-  kernels::AttentionRule attention_rule(const kernels::DropoutBits& dropout) const;
+  kernels::AttentionRule attention_rule(const kernels::DropoutBits& dropout) const {
+    return {.causal = model_.causal, .dropout = dropout};
+  }
 
   /// Calls work(part) with as many sequences at a time as there is memory for.
   template <typename Work>
@@ -101,6 +109,17 @@ class Share {
   void embed(const Sequences& sequences, Draws& draws);
   void attend(std::int64_t layer, const float* x, Draws& draws);
   void feed_forward(std::int64_t layer, const float* x, Draws& draws);
+  /// sum = x + dropout(branch), and its norm; branch null: the norm of x.
+  void norm(Stream& own, const float* x, const float* branch, const kernels::DropoutBits& dropout);
+  /// From the gradients of the norm, which d_y_ has, and of the sum (null: 0) to that of x, and of the branch
+  /// unless null.
+  struct NormGradients {
+    const float* sum = nullptr;
+    float* x = nullptr;
+    float* branch = nullptr;
+  };
+  void norm_backward(const Stream& own, const NormGradients& d, const kernels::DropoutBits& dropout,
+                     float* gradient);
   /// The end of a branch, and the norm behind it: makes stream `index` of the one before.
   void join(std::int64_t index, Draws& draws);
   /// Finds the positions that are counted.  @returns what the output layer reads of them.

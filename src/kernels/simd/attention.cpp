@@ -79,9 +79,9 @@ HEADTORCH_INLINE void softmax_row(float* row, Index visible, Index stride, const
 /// weights -> what dropout leaves of them, in rows of whole vectors.
 HEADTORCH_INLINE void drop_row(const float* weights, const AttentionRule& rule, Index first_bit, Index keys,
                                float* out) {
-  const Vec scale = splat(rule.dropout_scale);
+  const Vec scale = splat(rule.dropout.scale);
   for (Index j = 0; j < keys; j += kLanes) {
-    store(out + j, keep(load(weights + j) * scale, bits_at(rule.dropout, first_bit + j)));
+    store(out + j, keep(load(weights + j) * scale, bits_at(rule.dropout.bits, first_bit + j)));
   }
 }
 
@@ -117,14 +117,14 @@ void attention_forward(const AttentionForward& call) {
           softmax_row(block + r * head.weight_stride, rule.causal ? smaller(keys, i + 1) : keys,
                       head.weight_stride,
                       rule.bias == nullptr ? nullptr : rule.bias + (h * tokens + i) * tokens);
-          if (rule.dropout != nullptr) {
+          if (rule.dropout.bits != nullptr) {
             drop_row(block + r * head.weight_stride, rule, (place * tokens + i) * tokens, seen,
                      dropped + r * head.weight_stride);
           }
         }
-        product_of_tiles<false>(
-            {seen, rule.dropout == nullptr ? block : dropped, head.weight_stride, 1, v, head.feature_stride},
-            rows, Into::kSet, y + first * head.width, head.width, head.features);
+        product_of_tiles<false>({seen, rule.dropout.bits == nullptr ? block : dropped, head.weight_stride, 1,
+                                 v, head.feature_stride},
+                                rows, Into::kSet, y + first * head.width, head.width, head.features);
       }
     }
   }
@@ -173,12 +173,13 @@ void attention_backward(const AttentionBackward& call) {
           const float* p = block + r * head.weight_stride;
           float* g = gradient + r * head.weight_stride;
           const Index first_bit = (place * tokens + first + r) * tokens;
-          if (rule.dropout != nullptr) drop_row(p, rule, first_bit, seen, dropped + r * head.weight_stride);
+          if (rule.dropout.bits != nullptr)
+            drop_row(p, rule, first_bit, seen, dropped + r * head.weight_stride);
           Vec product = zero();
           for (Index j = 0; j < seen; j += kLanes) {
             Vec own = load_up_to(g + j, seen - j);
-            if (rule.dropout != nullptr) {
-              own = keep(own * splat(rule.dropout_scale), bits_at(rule.dropout, first_bit + j));
+            if (rule.dropout.bits != nullptr) {
+              own = keep(own * splat(rule.dropout.scale), bits_at(rule.dropout.bits, first_bit + j));
               store(g + j, own);
             }
             product += own * load(p + j);
@@ -194,7 +195,7 @@ void attention_backward(const AttentionBackward& call) {
             if (bias != nullptr) store_up_to(bias + j, load_up_to(bias + j, left) + score, left);
           }
         }
-        const float* used = rule.dropout == nullptr ? block : dropped;
+        const float* used = rule.dropout.bits == nullptr ? block : dropped;
         product_of_tiles<true>({rows, used, 1, head.weight_stride, block_gradient, head.feature_stride}, seen,
                                Into::kAdd, v_out, stride, head.features);
         product_of_tiles<false>({seen, gradient, head.weight_stride, 1, k, head.feature_stride}, rows,
