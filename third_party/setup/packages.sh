@@ -5,6 +5,7 @@ packages=(
   g++ cmake ninja-build pkg-config python3 python3-pip
   libfmt-dev libspdlog-dev libgtest-dev libgmock-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libpango1.0-dev libutfcpp-dev libxxhash-dev libprotozero-dev libisal-dev fonts-dejavu-core
+  libeigen3-dev libnlopt-cxx-dev libboost-math-dev
 )
 packages_stamp=$logs/.setup-packages
 

@@ -1,0 +1,3 @@
+#include "src/table/table.hpp"
+
+namespace headtorch::table {}
