@@ -100,19 +100,19 @@ std::string jacobian_words(const std::vector<ScalePoint>& points) {
   return text;
 }
 
-std::string weights_text(const std::vector<double>& weights) {
+std::string list_text(const std::vector<double>& values, int digits) {
   std::string text;
-  for (const double weight : weights) text += (text.empty() ? "" : " ") + report::readable(weight, 3);
+  for (const double value : values) text += fmt::format("{}{:.{}g}", text.empty() ? "" : " ", value, digits);
   return text;
 }
 
 std::string limits_table(const std::vector<probe::SoftmaxLimits>& limits) {
   std::vector<std::vector<std::string>> rows;
   for (const probe::SoftmaxLimits& one : limits) {
-    rows.push_back({one.format, report::readable(one.largest, 6), weights_text(one.scores),
-                    weights_text(one.naive), weights_text(one.safe)});
-    rows.push_back({"", report::readable(one.smallest, 6), weights_text(one.low_scores),
-                    weights_text(one.low_naive), weights_text(one.low_safe)});
+    rows.push_back({one.format, fmt::format("{:.6g}", one.largest), list_text(one.scores, 6),
+                    list_text(one.naive, 3), list_text(one.safe, 3)});
+    rows.push_back({"", fmt::format("{:.6g}", one.smallest), list_text(one.low_scores, 6),
+                    list_text(one.low_naive, 3), list_text(one.low_safe, 3)});
   }
   report::Table table;
   table.headers = {"numbers", "last score", "scores just beyond", "naive", "safe"};
