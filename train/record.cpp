@@ -58,7 +58,8 @@ models::ModelSizes sizes_for(const tasks::TaskShape& shape) {
           shape.seq_len,
           shape.n_features,
           {shape.source.n_symbols, shape.source.seq_len, shape.source.n_features},
-          {}};
+          {},
+          shape.n_compared};
 }
 
 models::ModelSizes sizes_for(const RunConfig& config, const tasks::Task& task) {

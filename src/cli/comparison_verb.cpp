@@ -54,6 +54,8 @@ std::string kind_heading(probe::RowKind kind) {
       return "shaped kernel";
     case probe::RowKind::kLearned:
       return "learned";
+    case probe::RowKind::kReference:
+      return "reference";
     case probe::RowKind::kReplaced:
       return "replaced";
   }

@@ -24,6 +24,8 @@ const char* kind_name(probe::RowKind kind) {
       return "shaped";
     case probe::RowKind::kLearned:
       return "learned";
+    case probe::RowKind::kReference:
+      return "reference";
     case probe::RowKind::kReplaced:
       return "replaced";
   }

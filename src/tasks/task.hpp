@@ -71,6 +71,7 @@ struct TaskShape {
   std::int64_t start = -1;  ///< token that every target begins with, before the first answer; -1: none
   ImageShape image = {};
   SourceShape source = {};
+  std::int64_t n_compared = 0;  ///< the first of n_features, by which positions are alike; 0: none
 
   /// Positions of the longer of its sequences.
   std::int64_t longest() const { return std::max(seq_len, source.seq_len); }

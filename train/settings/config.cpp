@@ -131,7 +131,7 @@ void check_attention(const models::ModelOptions& model) {
         fmt::format("qk_norm is of learned queries and keys and score = {} has none: expected false", score));
   }
   const bool pair = model.family == models::Family::kEncoderDecoder;
-  if (pair && (model.attention.score == nn::Score::kSelf || model.attention.score == nn::Score::kSameToken)) {
+  if (pair && nn::is_of_one_sequence(asked)) {
     throw ConfigError("model", fmt::format("score = {} compares positions of one sequence, and family = "
                                            "encoder-decoder has two: expected another score",
                                            score));
