@@ -29,7 +29,7 @@ Sides sides_of(const std::vector<ComparisonRow>& rows) {
         break;
       case RowKind::kGeneric:
         sides.generic.push_back(&row);
-        if (row.score == "uniform") {
+        if (row.score == "uniform" && sides.uniform == nullptr) {
           sides.uniform = &row;
         }
         break;
