@@ -8,6 +8,7 @@
 
 #include "src/tasks/series_rows.hpp"
 #include "src/tasks/table_rows.hpp"
+#include "train/replicas.hpp"
 #include "train/row_references.hpp"
 #include "train/side_by_side.hpp"
 #include "train/trainings.hpp"
