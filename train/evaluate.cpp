@@ -21,6 +21,7 @@ struct Counts {
   double loss = 0.0;
   std::int64_t positions = 0, right = 0, sequences_right = 0;
   double values = 0.0, squares = 0.0;  // of what is to be predicted, Measure::kReal
+  std::vector<double> errors = {};     // a counted position, in order
   double best = 0.0;
   bool knows_best = false;
 };
@@ -40,6 +41,9 @@ Counts by_modules(models::MiniTransformer& model, const tasks::Batch& batch, tor
     const torch::Tensor values = tensors.values_BT.index({counted_BT}).to(torch::kDouble);
     counts.values = values.sum().item<double>();
     counts.squares = values.square().sum().item<double>();
+    const torch::Tensor errors =
+        (logits_BTC.squeeze(-1).index({counted_BT}).to(torch::kDouble) - values).to(torch::kCPU).contiguous();
+    counts.errors.assign(errors.data_ptr<double>(), errors.data_ptr<double>() + errors.numel());
   }
   return counts;
 }
@@ -71,7 +75,7 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
       const std::vector<double> best = task.best_losses(batch);
       own.knows_best = !best.empty();
       own.best = std::accumulate(best.begin(), best.end(), 0.0);
-      counts[static_cast<std::size_t>(chunk)] = own;
+      counts[static_cast<std::size_t>(chunk)] = std::move(own);
     }
   });
   Counts total;
@@ -82,6 +86,7 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
     total.sequences_right += part.sequences_right;
     total.values += part.values;
     total.squares += part.squares;
+    total.errors.insert(total.errors.end(), part.errors.begin(), part.errors.end());
     total.best += part.best;
     total.knows_best = total.knows_best || part.knows_best;
   }
@@ -99,7 +104,12 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
   if (task.shape().measure == tasks::Measure::kReal) {
     const auto positions = static_cast<double>(total.positions);
     const double spread = total.squares - total.values * total.values / positions;
-    evaluation.rmse = std::sqrt(evaluation.loss);
+    for (double& error : total.errors) error *= task.shape().value_unit;
+    const auto absolute = [](double sum, double error) { return sum + std::abs(error); };
+    evaluation.rmse = std::sqrt(evaluation.loss) * task.shape().value_unit;
+    evaluation.mae = std::accumulate(total.errors.begin(), total.errors.end(), 0.0, absolute) / positions;
+    if (task.shape().error_block > 0 && split == tasks::Split::kTest && !total.errors.empty())
+      evaluation.interval = error_interval(total.errors, task.shape().error_block);
     evaluation.r2 = spread > 0.0 ? 1.0 - total.loss / spread : std::numeric_limits<double>::quiet_NaN();
     return evaluation;
   }
