@@ -34,7 +34,7 @@ void add_accuracies(ordered_json& document, const train::Evaluation& evaluation)
   document["loss"] = json_number(evaluation.loss);
   if (evaluation.r2) {
     document["rmse"] = json_number(evaluation.rmse);
-    document["mae"] = json_number(evaluation.mae);
+    if (evaluation.mae) document["mae"] = json_number(evaluation.mae);
     if (evaluation.interval) {
       document["rmse_low"] = json_number(evaluation.interval->rmse_low);
       document["rmse_high"] = json_number(evaluation.interval->rmse_high);

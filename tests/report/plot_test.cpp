@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "src/report/legend.hpp"
 #include "tests/report/samples.hpp"
 
 namespace headtorch::report {
