@@ -36,6 +36,13 @@ void add_accuracies(ordered_json& document, const train::Evaluation& evaluation)
   document["loss"] = json_number(evaluation.loss);
   if (evaluation.r2) {
     document["rmse"] = json_number(evaluation.rmse);
+    if (evaluation.mae) document["mae"] = json_number(evaluation.mae);
+    if (evaluation.interval) {
+      document["rmse_low"] = json_number(evaluation.interval->rmse_low);
+      document["rmse_high"] = json_number(evaluation.interval->rmse_high);
+      document["mae_low"] = json_number(evaluation.interval->mae_low);
+      document["mae_high"] = json_number(evaluation.interval->mae_high);
+    }
     document["r2"] = json_number(evaluation.r2);
   } else {
     document["token_accuracy"] = json_number(evaluation.token_accuracy);
