@@ -36,21 +36,24 @@ Counts by_modules(models::MiniTransformer& model, const tasks::Batch& batch, tor
   counts.positions = counted_BT.sum().item<std::int64_t>();
   counts.right = right_BT.sum().item<std::int64_t>();
   counts.sequences_right = (right_BT == counted_BT).all(1).sum().item<std::int64_t>();
-  if (tensors.values_BT.defined()) {
-    const torch::Tensor values = tensors.values_BT.index({counted_BT}).to(torch::kDouble);
-    counts.values = values.sum().item<double>();
-    counts.squares = values.square().sum().item<double>();
-  }
   return counts;
 }
 
 Counts by_engine(engine::Engine& engine, std::int64_t share, const tasks::Batch& batch) {
-  const engine::Measured measured =
-      engine.measure(share, {batch.examples, batch.length, batch.tokens, batch.labels});
+  const engine::Measured measured = engine.measure(share, engine::sequences_of(batch));
   return {.loss = measured.counted.loss,
           .positions = measured.counted.positions,
           .right = measured.right,
           .sequences_right = measured.sequences_right};
+}
+
+void add_values(const tasks::Batch& batch, Counts& counts) {
+  for (std::size_t i = 0; i < batch.values.size(); ++i) {
+    if (batch.labels[i] == tasks::kNotCounted) continue;
+    const double value = batch.values[i];
+    counts.values += value;
+    counts.squares += value * value;
+  }
 }
 
 }  // namespace
@@ -68,6 +71,7 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
       const std::int64_t first = chunk * examples_at_once;
       const tasks::Batch batch = task.batch(split, first, std::min(examples_at_once, n - first));
       Counts own = engine == nullptr ? by_modules(model, batch, device) : by_engine(*engine, share, batch);
+      add_values(batch, own);
       const std::vector<double> best = task.best_losses(batch);
       own.knows_best = !best.empty();
       own.best = std::accumulate(best.begin(), best.end(), 0.0);

@@ -9,49 +9,13 @@
 #include "src/core/error.hpp"
 #include "src/core/interrupt.hpp"
 #include "train/replicas.hpp"
+#include "train/shortened_task.hpp"
 #include "train/side_by_side.hpp"
 
 namespace headtorch::train {
 namespace {
 
-constexpr std::int64_t kTestExamples = 2000;  // some 30,000 positions: a standard error below 0.003
-
 bool is_text(const tasks::TaskShape& shape) { return shape.name == "text"; }
-
-/// Test examples of a training: none where validation decides, all of a text, enough of what can be drawn
-/// without end.
-std::int64_t test_examples(const tasks::Task& task, Purpose purpose) {
-  if (purpose == Purpose::kChoose) return 0;
-  const std::int64_t all = task.size(tasks::Split::kTest);
-  return is_text(task.shape()) ? all : std::min(all, kTestExamples);
-}
-
-/// The same task with fewer test examples and without free-running accuracy, which no row reports.
-class Shortened : public tasks::Task {
- public:
-  Shortened(std::unique_ptr<tasks::Task> task, Purpose purpose)
-      : task_(std::move(task)), n_test_(test_examples(*task_, purpose)) {}
-
-  const tasks::TaskShape& shape() const override { return task_->shape(); }
-  tasks::Batch batch(tasks::Split split, std::int64_t first, std::int64_t count) const override {
-    return task_->batch(split, first, count);
-  }
-  std::int64_t size(tasks::Split split) const override {
-    return split == tasks::Split::kTest ? n_test_ : task_->size(split);
-  }
-  std::string token_text(std::int64_t token) const override { return task_->token_text(token); }
-  std::vector<std::int64_t> parse_tokens(std::string_view input) const override {
-    return task_->parse_tokens(input);
-  }
-  std::string source_token_text(std::int64_t token) const override { return task_->source_token_text(token); }
-  std::vector<std::int64_t> parse_source(std::string_view input) const override {
-    return task_->parse_source(input);
-  }
-
- private:
-  std::unique_ptr<tasks::Task> task_;
-  std::int64_t n_test_;
-};
 
 probe::ComparisonMetric metric_of(const tasks::TaskShape& shape) {
   if (is_text(shape)) {
@@ -92,8 +56,10 @@ Trainings::Trainings(const RunConfig& config, const ComparisonOptions& options, 
     : config_(config), options_(options), progress_(std::move(progress)) {
   for (std::int64_t k = 0; k <= options.n_seeds; ++k) {
     const std::int64_t seed = config.train.seed + k;
-    tasks_.emplace(seed, std::make_unique<Shortened>(make_task(with_seed(config, seed)),
-                                                     k == 0 ? Purpose::kChoose : Purpose::kReport));
+    std::unique_ptr<tasks::Task> task = make_task(with_seed(config, seed));
+    const std::int64_t n_test =
+        k == 0 ? 0 : enough_test_examples(*task);  // the first seed chooses, by validation
+    tasks_.emplace(seed, shortened(std::move(task), n_test));
   }
   metric_ = metric_of(shape());
 }

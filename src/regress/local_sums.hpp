@@ -49,6 +49,14 @@ LocalSums exponential_sums(const SumsRequest& request);
 /// Those of the box and Epanechnikov: window sums as differences of running sums of u^k, in blocks no wider
 /// than h around their centres (so that powers stay small) and in twice double's digits.
 LocalSums window_sums(const SumsRequest& request, Kernel kernel);
+/// Those of Epanechnikov's square, (1 - u^2)^2.
+LocalSums squared_epanechnikov_sums(const SumsRequest& request);
+
+LocalSums local_sums(const SumsRequest& request, Kernel kernel);
+
+/// s_k of the squared weights, sum_j w_j^2 u_j^k: a Gaussian squared is one of h / sqrt(2), an exponential
+/// one of h / 2, a box itself. t and least_s0 are those of such a kernel.
+LocalSums squared_sums(const SumsRequest& request, Kernel kernel);
 
 /// Runs of neighbouring points whose x differ by at most `width`.
 struct Block {

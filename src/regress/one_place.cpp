@@ -71,7 +71,8 @@ OnePlace::Fit OnePlace::fit(double place, std::size_t left, std::size_t right) {
     s1 += n.weight * n.u;
     t0 += n.weight * n.y;
   }
-  Fit result{.value = t0 / s0};
+  Fit result{.value = t0 / s0, .own = 1.0 / s0};
+  for (const Neighbour& n : neighbours_) result.squares += n.weight * n.weight / (s0 * s0);
   if (smoother_.degree == Degree::kConstant) {
     for (const Neighbour& n : neighbours_)
       result.slope += 2 * n.weight / s0 * (n.y - result.value) * n.excess;
@@ -83,8 +84,12 @@ OnePlace::Fit OnePlace::fit(double place, std::size_t left, std::size_t right) {
     variance += n.weight * (n.u - u_mean) * (n.u - u_mean);
     covariance += n.weight * (n.u - u_mean) * (n.y - result.value);
   }
-  if (variance > kLeastVariance * (variance + s0 * u_place * u_place))
-    result.value += u_place * covariance / variance;
+  if (!(variance > kLeastVariance * (variance + s0 * u_place * u_place))) return result;
+  result.value += u_place * covariance / variance;
+  result.own += u_place * u_place / variance;
+  result.squares = 0.0;
+  for (const Neighbour& n : neighbours_)
+    result.squares += std::pow(n.weight * (1.0 / s0 + u_place * (n.u - u_mean) / variance), 2);
   return result;
 }
 

@@ -14,8 +14,10 @@ namespace headtorch::regress {
 class OnePlace {
  public:
   struct Fit {
-    double value = 0.0;  ///< f(x), y as in Sample::y()
-    double slope = 0.0;  ///< df / d ln h; set for the Gaussian of degree kConstant
+    double value = 0.0;    ///< f(x), y as in Sample::y()
+    double slope = 0.0;    ///< df / d ln h; set for the Gaussian of degree kConstant
+    double own = 0.0;      ///< l of a point at the place itself, f = sum_j l_j y_j
+    double squares = 0.0;  ///< sum_j l_j^2
   };
 
   OnePlace(const Sample& sample, const Smoother& smoother, double bandwidth)

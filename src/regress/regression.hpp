@@ -47,7 +47,7 @@ struct BandwidthRequest {
 };
 
 struct Minimum {
-  std::vector<double> bandwidth;
+  std::vector<double> bandwidth = {};
   double score = 0.0;
   bool is_at_edge = false;  ///< of the range searched
 };
@@ -58,19 +58,25 @@ struct CurvePoint {
 };
 
 struct ChosenBandwidth {
-  std::vector<double> bandwidth;  ///< one a column
-  double score = 0.0;             ///< of what was minimised; of leave-one-out where nothing was
-  std::vector<Minimum>
-      minima;  ///< every local minimum found, the best first; empty where nothing was searched
-  std::vector<CurvePoint> curve;  ///< ascending
+  std::vector<double> bandwidth = {};  ///< one a column
+  double score = 0.0;                  ///< of what was minimised; of leave-one-out where nothing was
+  /// Every local minimum found, the best first; empty where nothing was searched.
+  std::vector<Minimum> minima = {};
+  std::vector<CurvePoint> curve = {};  ///< ascending; empty where nothing was searched
   bool is_at_edge = false;
-  std::vector<std::size_t> edges;  ///< columns whose bandwidth ends on the edge of what was searched
+  std::vector<std::size_t> edges = {};  ///< columns whose bandwidth ends on the edge of what was searched
 };
 
 /// @throws ConfigError for a choice that does not fit the data or a bandwidth that is not allowed; DataError
 /// for fewer than two rows, or where nothing varies (then any bandwidth gives the same).
 ChosenBandwidth choose_bandwidth(const RegressionData& data, const Smoother& smoother,
                                  const BandwidthRequest& request);
+
+/// One bandwidth for all number columns once each is divided by its sd (n in the denominator; a constant
+/// column has no part): least leave-one-out error, of a constant. `bandwidth`, `minima` and `curve` hold that
+/// one number, in sds; a column's own is it times the sd. All columns constant: 1, and nothing searched.
+/// @throws ConfigError for a column or an outcome of categories; as choose_bandwidth.
+ChosenBandwidth choose_common_bandwidth(const RegressionData& data, Kernel kernel);
 
 /// In sample and by leave-one-out, of an outcome that is a number. S is the smoother's matrix: fitted = S y.
 struct RegressionStatistics {

@@ -11,17 +11,6 @@ namespace {
 // from the place (a line drawn out by over three standard deviations) it is computed from the points.
 constexpr double kLeastVarianceShare = 0.1;
 
-LocalSums local_sums(const SumsRequest& request, Kernel kernel) {
-  switch (kernel) {
-    case Kernel::kGaussian:
-      return gaussian_sums(request);
-    case Kernel::kExponential:
-      return exponential_sums(request);
-    default:
-      return window_sums(request, kernel);
-  }
-}
-
 /// None where the sums have lost digits.
 std::optional<double> from_sums(const LocalSums& sums, std::size_t i, Degree degree) {
   if (!(sums.s0[i] > sums.least_s0[i])) return {};

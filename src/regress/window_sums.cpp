@@ -79,7 +79,7 @@ class BlockSums {
   std::size_t block_ = 0;
 };
 
-/// kCut = 0: weight 1; kCut = 2: weight 1 - u^2. kHighest: of the moments wanted.
+/// kCut = 0: weight 1; 2: 1 - u^2; 4: (1 - u^2)^2. kHighest: of the moments wanted.
 template <int kCut, int kHighest>
 void fill(LocalSums& sums, const SumsRequest& request) {
   constexpr std::size_t kDegree = kCut + kHighest;
@@ -93,7 +93,10 @@ void fill(LocalSums& sums, const SumsRequest& request) {
     stop = std::max(stop, first);
     while (stop < x.size() && (kCut == 0 ? x[stop] - place <= h : x[stop] - place < h)) ++stop;
     const auto powers = blocks.window(first, stop, place);
-    const auto weighted = [&](std::size_t k) { return kCut == 0 ? powers[k] : powers[k] - powers[k + kCut]; };
+    const auto weighted = [&](std::size_t k) {
+      if constexpr (kCut == 4) return powers[k] - 2 * powers[k + 2] + powers[k + 4];
+      return kCut == 0 ? powers[k] : powers[k] - powers[k + kCut];
+    };
     sums.s0[i] = weighted(0);
     sums.t0[i] = weighted(kDegree + 1);
     if (request.own == Own::kLeftOut) {
@@ -119,6 +122,12 @@ LocalSums window_sums(const SumsRequest& request, Kernel kernel) {
   } else {
     all ? fill<2, 2>(sums, request) : fill<2, 0>(sums, request);
   }
+  return sums;
+}
+
+LocalSums squared_epanechnikov_sums(const SumsRequest& request) {
+  LocalSums sums(request);
+  request.moments == Moments::kAll ? fill<4, 2>(sums, request) : fill<4, 0>(sums, request);
   return sums;
 }
 

@@ -1,0 +1,123 @@
+#include "src/regress/references.hpp"
+
+#include <Eigen/QR>
+#include <algorithm>
+#include <numeric>
+
+#include "src/core/error.hpp"
+#include "src/regress/data.hpp"
+#include "src/regress/rules.hpp"
+
+namespace headtorch::regress {
+namespace {
+
+constexpr const char* kWhere = "references";
+constexpr std::size_t kMostNeighbours = 50;
+
+/// Rows of features, standardised by the data.
+Eigen::MatrixXd features_of(const std::vector<Variable>& x, const std::vector<Variable>& rows) {
+  Eigen::Index width = 0;
+  for (const Variable& column : x) width += column.n_categories > 0 ? column.n_categories : 1;
+  const auto n = static_cast<Eigen::Index>(rows_of(rows.front()));
+  Eigen::MatrixXd features = Eigen::MatrixXd::Zero(n, width);
+  Eigen::Index at = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    if (x[k].n_categories > 0) {
+      for (Eigen::Index i = 0; i < n; ++i) {
+        const std::int64_t code = rows[k].codes[static_cast<std::size_t>(i)];
+        if (code >= 0 && code < x[k].n_categories) features(i, at + code) = 1.0;
+      }
+      at += x[k].n_categories;
+      continue;
+    }
+    const auto& known = x[k].numbers;
+    const double mean = std::accumulate(known.begin(), known.end(), 0.0) / static_cast<double>(known.size());
+    const double sd = varies(x[k]) ? spread_of(known).sd : 0.0;
+    for (Eigen::Index i = 0; i < n && sd > 0.0; ++i)
+      features(i, at) = (rows[k].numbers[static_cast<std::size_t>(i)] - mean) / sd;
+    ++at;
+  }
+  return features;
+}
+
+Eigen::VectorXd outcome_of(const RegressionData& data) {
+  return Eigen::Map<const Eigen::VectorXd>(data.y.numbers.data(),
+                                           static_cast<Eigen::Index>(data.y.numbers.size()));
+}
+
+void check(const RegressionData& data, const std::vector<Variable>& places) {
+  if (data.y.n_categories > 0) throw ConfigError(kWhere, "an outcome of classes, expected numbers");
+  check_data(data, kWhere);
+  check_places(data.x, places, kWhere);
+}
+
+/// The rows nearest to `place`, at most `most` of them, nearest first.
+std::vector<std::size_t> nearest(const Eigen::MatrixXd& features, const Eigen::RowVectorXd& place,
+                                 std::size_t most, Eigen::Index left_out) {
+  const Eigen::VectorXd distance = (features.rowwise() - place).rowwise().squaredNorm();
+  std::vector<std::size_t> rows;
+  for (Eigen::Index j = 0; j < features.rows(); ++j) {
+    if (j != left_out) rows.push_back(static_cast<std::size_t>(j));
+  }
+  const auto closer = [&](std::size_t a, std::size_t b) {
+    const double to_a = distance[static_cast<Eigen::Index>(a)], to_b = distance[static_cast<Eigen::Index>(b)];
+    return to_a != to_b ? to_a < to_b : a < b;
+  };
+  const auto stop = rows.begin() + static_cast<std::ptrdiff_t>(std::min(most, rows.size()));
+  std::partial_sort(rows.begin(), stop, rows.end(), closer);
+  rows.erase(stop, rows.end());
+  return rows;
+}
+
+}  // namespace
+
+std::vector<double> mean_values(const RegressionData& data, const std::vector<Variable>& places) {
+  check(data, places);
+  return std::vector<double>(rows_of(places.front()), outcome_of(data).mean());
+}
+
+std::vector<double> least_squares_values(const RegressionData& data, const std::vector<Variable>& places) {
+  check(data, places);
+  Eigen::MatrixXd known = features_of(data.x, data.x), wanted = features_of(data.x, places);
+  const Eigen::RowVectorXd centre = known.colwise().mean();
+  known.rowwise() -= centre;
+  wanted.rowwise() -= centre;
+  const Eigen::VectorXd y = outcome_of(data);
+  const double mean = y.mean();
+  Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> solver;
+  solver.setThreshold(1e-12);
+  solver.compute(known);
+  const Eigen::VectorXd slope = solver.solve((y.array() - mean).matrix());
+  const Eigen::VectorXd values = (wanted * slope).array() + mean;
+  return {values.begin(), values.end()};
+}
+
+NearestNeighbours nearest_neighbours(const RegressionData& data, const std::vector<Variable>& places) {
+  check(data, places);
+  const auto& y = data.y.numbers;
+  if (y.size() < 2) throw DataError(kWhere, "one row, expected at least two");
+  const Eigen::MatrixXd known = features_of(data.x, data.x), wanted = features_of(data.x, places);
+  const std::size_t most = std::min(kMostNeighbours, y.size() - 1);
+  std::vector<double> errors(most, 0.0);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    const auto rows = nearest(known, known.row(row), most, row);
+    double sum = 0.0;
+    for (std::size_t k = 0; k < most; ++k) {
+      sum += y[rows[k]];
+      const double residual = y[i] - sum / static_cast<double>(k + 1);
+      errors[k] += residual * residual / static_cast<double>(y.size());
+    }
+  }
+  const auto best = std::min_element(errors.begin(), errors.end());
+  NearestNeighbours result{.k = best - errors.begin() + 1, .cv = *best, .values = {}};
+  for (Eigen::Index i = 0; i < wanted.rows(); ++i) {
+    double sum = 0.0;
+    for (const std::size_t row : nearest(known, wanted.row(i), static_cast<std::size_t>(result.k), -1))
+      sum += y[row];
+    result.values.push_back(sum / static_cast<double>(result.k));
+  }
+  return result;
+}
+
+}  // namespace headtorch::regress
