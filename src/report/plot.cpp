@@ -288,8 +288,8 @@ PlotFrame draw_plot(Canvas& canvas, const Box& data, const Plot& plot) {
   canvas.text(cut(plot.y_title, data.height + kPlotBelow, kAxisStyle), data.x - room_left(frame) + 9,
               data.y + data.height / 2, kAxisStyle, Anchor::kMiddle, Writing::kUp);
   if (plot.shows_x_marks)
-    canvas.text(cut(plot.x_title, data.width + 20, kAxisStyle), data.x + data.width / 2,
-                data.bottom() + 33, kAxisStyle, Anchor::kMiddle);
+    canvas.text(cut(plot.x_title, data.width + 20, kAxisStyle), data.x + data.width / 2, data.bottom() + 33,
+                kAxisStyle, Anchor::kMiddle);
   return frame;
 }
 

@@ -75,7 +75,7 @@ struct TaskShape {
   std::int64_t start = -1;  ///< token that every target begins with, before the first answer; -1: none
   ImageShape image = {};
   SourceShape source = {};
-  std::int64_t n_compared = 0;  ///< the first of n_features, by which positions are alike; 0: none
+  std::int64_t n_compared = 0;    ///< the first of n_features, by which positions are alike; 0: none
   std::int64_t asked_token = -1;  ///< a row whose value is asked: never seen as a key; -1: none
   /// Measure::kReal: values are (original - mean) / value_unit; errors are reported times value_unit.
   double value_unit = 1.0;
