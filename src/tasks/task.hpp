@@ -42,6 +42,9 @@ struct Batch {
   std::vector<float> features;  ///< [examples, length, n_features], beside the tokens; empty without features
   std::vector<float> values;    ///< Measure::kReal: [examples, length]; labels are then 0 or kNotCounted
   Source source;
+  /// What was drawn for each example and no model sees, for best_losses: [examples, as many as the task
+  /// says].
+  std::vector<double> drawn = {};
 };
 
 /// Positions that are the square patches of an image, row by row, behind `first` positions that are not.
@@ -50,6 +53,13 @@ struct ImageShape {
   std::int64_t rows = 0, columns = 0;  ///< patches; 0: no image
   std::int64_t patch = 0;              ///< side of a patch, pixels
   std::int64_t first = 0;
+};
+
+/// Examples that are points in context: at each counted position y is the value and x the first features, and
+/// the points at counted positions before it have been seen.
+struct PointsShape {
+  std::int64_t n_predictors = 0;  ///< numbers of x; 0: no points
+  bool has_intercept = false;     ///< of the linear function that stands beside a model
 };
 
 struct SourceShape {
@@ -71,6 +81,7 @@ struct TaskShape {
   std::int64_t start = -1;  ///< token that every target begins with, before the first answer; -1: none
   ImageShape image = {};
   SourceShape source = {};
+  PointsShape points = {};
 
   /// Positions of the longer of its sequences.
   std::int64_t longest() const { return std::max(seq_len, source.seq_len); }
