@@ -46,13 +46,13 @@ std::vector<AxisMark> decade_marks(const AxisRange& range, const std::vector<int
 }  // namespace
 
 AxisRange range_around(const std::vector<double>& values, AxisScale scale) {
-  constexpr double kRoom = 0.04;
+  constexpr double kRoom = 0.04, kFarthest = 1e307, kNearest = 1e-300;  // so that no difference is inf or 0
   const bool is_log = scale == AxisScale::kLogarithmic;
   double low = INFINITY, high = -INFINITY;
   for (const double value : values) {
-    if (!std::isfinite(value) || (is_log && value <= 0)) continue;
-    low = std::min(low, value);
-    high = std::max(high, value);
+    if (!std::isfinite(value) || (is_log && value < kNearest)) continue;
+    low = std::min(low, std::clamp(value, -kFarthest, kFarthest));
+    high = std::max(high, std::clamp(value, -kFarthest, kFarthest));
   }
   if (is_log) {
     if (low > high) return {0.1, 1};
@@ -64,13 +64,16 @@ AxisRange range_around(const std::vector<double>& values, AxisScale scale) {
   const double room = kRoom * (high - low);
   const double largest = std::max(std::abs(low), std::abs(high));
   // Values that differ by rounding alone count as equal: marks between them could not be told apart.
-  if (!(high - low > 1e-9 * largest))
+  if (!(high - low > std::max(kNearest, 1e-9 * largest)))
     return {low - std::max(0.5, 0.1 * largest), high + std::max(0.5, 0.1 * largest)};
   return {low - room, high + room};
 }
 
 std::vector<AxisMark> round_marks(const AxisRange& range, int most) {
-  const double step = mark_step(range.high - range.low, most);
+  const double span = range.high - range.low;
+  if (!std::isfinite(span) || !(span > 1e-12 * std::max(std::abs(range.low), std::abs(range.high))))
+    return {};
+  const double step = mark_step(span, most);
   const auto decimals = static_cast<int>(std::clamp(std::ceil(-std::log10(step) - 1e-9), 0.0, 17.0));
   const double largest = std::max(std::abs(range.low), std::abs(range.high));
   const bool has_exponent = largest >= 1e6 || decimals > 6;

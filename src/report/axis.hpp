@@ -21,7 +21,7 @@ struct AxisMark {
   std::string text;
 };
 /// Round numbers (1, 2 or 5 times a power of ten apart) within the range: the closest spacing that gives no
-/// more than `most` of them, at least 2 apart.
+/// more than `most` of them, at least 2 apart; none where the range is narrower than double can tell.
 std::vector<AxisMark> round_marks(const AxisRange& range, int most);
 
 /// Of a logarithmic axis: 1, 2 and 5 times powers of ten while there are no more than `most` of them, else

@@ -72,7 +72,9 @@ AxisRange colour_range(const Matrix& matrix) {
     }
   }
   if (range.low > range.high) return {};
-  return range.low < range.high ? range : range_around({range.low});
+  const AxisRange around = range_around({range.low, range.high});
+  const bool is_wide = around.low < range.low && range.high - range.low > 0.5 * (around.high - around.low);
+  return is_wide ? range : around;
 }
 
 Rgb colour_of(double value, const AxisRange& range) {
@@ -101,7 +103,7 @@ AxisRange ascending(const AxisRange& range) {
 }
 
 bool is_usable(const std::optional<AxisRange>& range) {
-  return range && std::isfinite(range->low) && std::isfinite(range->high) && range->low != range->high;
+  return range && std::isfinite(range->high - range->low) && range->low != range->high;
 }
 
 Side left_side(const Matrix& matrix, double height) {
@@ -201,7 +203,7 @@ void draw_below(Canvas& canvas, const Box& data, const Matrix& matrix) {
     canvas.line(x, data.bottom() + 0.8, x, data.bottom() + 3.8, kFrame, 0.8);
     canvas.text(mark.text, x, data.bottom() + kTickGap + 6, kBarStyle, Anchor::kMiddle);
   }
-  canvas.text(cut(matrix.x_title, data.width + kPlotLeft, kAxisStyle), data.x + data.width / 2,
+  canvas.text(cut(matrix.x_title, data.width + 20, kAxisStyle), data.x + data.width / 2,
               data.bottom() + kTickGap + side.depth + kAxisTitle / 2 + 2, kAxisStyle, Anchor::kMiddle);
 }
 

@@ -18,8 +18,8 @@ struct Matrix {
   std::vector<std::string> row_names = {}, column_names = {};  ///< one a row or column, or none
   std::optional<AxisRange> x_range = {}, y_range = {};  ///< in place of names: what the edges stand for; low
                                                         ///< is on the left, on top
-  std::vector<AxisMark> column_marks = {};  ///< in place of both: texts at so many columns from the left;
-                                            ///< those that would touch are left out
+  std::vector<AxisMark> column_marks = {};   ///< in place of both: texts at so many columns from the left;
+                                             ///< those that would touch are left out
   std::optional<AxisRange> range = {};       ///< of the colours; absent: of the values
   std::vector<std::string> cell_texts = {};  ///< one a cell, or none; left out where cells are small
 };

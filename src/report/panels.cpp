@@ -110,9 +110,8 @@ void place_row(Page& page, const std::vector<Part>& row, const std::vector<Room>
     const Room room = room_of(row[i], {width, height});
     above = std::max(above, std::ceil(room.above));
     below = std::max(below, std::ceil(room.below));
-    legends.push_back(page.shared.entries.empty()
-                          ? layout_legend_across(entries_of(row[i]), width + columns[i].left - 6)
-                          : Legend());
+    legends.push_back(page.shared.entries.empty() ? layout_legend_across(entries_of(row[i]), width)
+                                                  : Legend());
     legends_height = std::max(legends_height, legends.back().size.height);
   }
   if (legends_height > 0) legends_height += kLegendGap;
@@ -201,8 +200,7 @@ std::string draw_panels(const Panels& panels, Format format) {
       const Box& slot = page.layout.slots[i][j];
       draw_part(canvas, page.layout.data[i][j], panels.rows[i][j]);
       const Legend& legend = page.legends[i][j];
-      draw_legend(canvas, legend, std::max(slot.x + 6, page.layout.data[i][j].x - 40),
-                  slot.bottom() - legend.size.height);
+      draw_legend(canvas, legend, page.layout.data[i][j].x, slot.bottom() - legend.size.height);
     }
   }
   y = page.text_y;

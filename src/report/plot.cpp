@@ -16,7 +16,7 @@ constexpr double kTitleLine = 15, kTitleUp = 11, kYTitle = 18;
 constexpr double kGuideLine = 13, kGuideGap = 8, kTopAxisHeight = 34;
 
 bool is_shown(double value, AxisScale scale) {
-  return std::isfinite(value) && (scale == AxisScale::kLinear || value > 0);
+  return std::isfinite(value) && (scale == AxisScale::kLinear || value > 1e-300);
 }
 
 /// Values of a plot along one axis, of curves and bands.
@@ -42,7 +42,9 @@ Values shown_values(const Plot& plot) {
 }
 
 bool is_usable(const AxisRange& range, AxisScale scale) {
-  return std::isfinite(range.high) && is_shown(range.low, scale) && range.high > range.low;
+  const double span = range.high - range.low;
+  return std::isfinite(span) && is_shown(range.low, scale) &&
+         span > 1e-12 * std::max(std::abs(range.low), std::abs(range.high));
 }
 
 AxisRange axis_range(const std::optional<AxisRange>& wanted, const std::vector<double>& values,
@@ -286,7 +288,7 @@ PlotFrame draw_plot(Canvas& canvas, const Box& data, const Plot& plot) {
   canvas.text(cut(plot.y_title, data.height + kPlotBelow, kAxisStyle), data.x - room_left(frame) + 9,
               data.y + data.height / 2, kAxisStyle, Anchor::kMiddle, Writing::kUp);
   if (plot.shows_x_marks)
-    canvas.text(cut(plot.x_title, data.width + kPlotLeft, kAxisStyle), data.x + data.width / 2,
+    canvas.text(cut(plot.x_title, data.width + 20, kAxisStyle), data.x + data.width / 2,
                 data.bottom() + 33, kAxisStyle, Anchor::kMiddle);
   return frame;
 }

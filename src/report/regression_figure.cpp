@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "src/core/error.hpp"
-#include "src/report/text.hpp"
 
 namespace headtorch::report {
 namespace {
@@ -104,12 +103,23 @@ std::optional<AxisRange> score_range(const SelectionFigure& figure) {
   for (const ScoreMinimum& other : figure.others) include(other);
   if (reach - low < 0.05 * (*most - low)) reach = std::max(reach, median(scores));
   const double height = reach - low;
-  if (!(height > 0) || *most <= low + 1.5 * height) return {};
+  if (!(height > 0) || *most <= low + 3 * height) return {};
   return AxisRange{low - 0.06 * height, low + 1.3 * height};
 }
 
 std::string bandwidth_text(std::string_view what, double bandwidth) {
-  return fmt::format("{} {}", what, readable(bandwidth, 4));
+  return fmt::format("{} {:.4g}", what, bandwidth);
+}
+
+/// Where the colours end: one in ten rows may reach above, as few places far from all points do.
+double colour_top(const std::vector<double>& values, std::size_t columns) {
+  std::vector<double> largest;
+  for (auto row = values.begin(); row != values.end(); row += static_cast<std::ptrdiff_t>(columns))
+    largest.push_back(*std::max_element(row, row + static_cast<std::ptrdiff_t>(columns)));
+  std::sort(largest.begin(), largest.end());
+  if (largest.empty() || !(largest.back() > 0)) return 1;
+  const double usual = largest[(largest.size() - 1) * 9 / 10];
+  return largest.back() > 1.5 * usual && usual > 0 ? usual : largest.back();
 }
 
 /// Round numbers of x, each over the first point at or above it.
@@ -160,7 +170,7 @@ Plot selection_plot(const SelectionFigure& figure) {
             .y_range = score_range(figure),
             .x_scale = AxisScale::kLogarithmic};
   plot.series.push_back({.x = figure.bandwidth, .y = figure.score, .colour = series_colour(0)});
-  if (plot.y_range) plot.y_title += " (higher ones are cut)";
+  if (plot.y_range) plot.x_title += " (higher scores are cut)";
   Series dots{.colour = series_colour(1), .width = 0};
   const auto add = [&](const ScoreMinimum& minimum, std::string_view what, Dash dash) {
     plot.guides.push_back(
@@ -196,14 +206,14 @@ Matrix weights_matrix(const WeightsFigure& figure) {
                 .columns = static_cast<std::int64_t>(columns)};
   std::vector<double> sorted;
   for (const std::size_t j : order) sorted.push_back(figure.x[j]);
-  double largest = 0;
   for (std::size_t i = 0; i < rows; ++i) {
-    for (const std::size_t j : order) {
-      matrix.values.push_back(figure.weights[i * columns + j]);
-      largest = std::fmax(largest, matrix.values.back());
-    }
+    for (const std::size_t j : order) matrix.values.push_back(figure.weights[i * columns + j]);
   }
-  matrix.range = AxisRange{0, largest > 0 ? largest : 1};
+  if (matrix.values.empty()) return matrix;
+  const double top = colour_top(matrix.values, columns);
+  const double largest = *std::max_element(matrix.values.begin(), matrix.values.end());
+  matrix.range = AxisRange{0, top};
+  if (top < largest) matrix.bar_title = fmt::format("weight (largest {:.2g})", largest);
   matrix.column_marks = point_marks(sorted);
   if (rows > 0) matrix.y_range = AxisRange{figure.places.front(), figure.places.back()};
   return matrix;

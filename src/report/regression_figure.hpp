@@ -50,7 +50,7 @@ struct SelectionFigure {
   std::string text = {};
 };
 /// The axis of the score ends where the valley can still be seen: above the score of the widest bandwidth and
-/// of every minimum; higher scores leave the picture, and the title of the axis says so.
+/// of every minimum; higher scores leave the picture, and the title of the x axis says so.
 Plot selection_plot(const SelectionFigure& figure);
 std::string draw_selection(const SelectionFigure& figure, Format format);
 
@@ -61,6 +61,7 @@ struct WeightsFigure {
   std::vector<double> weights = {};  ///< [places, points], rows sum to 1
   std::string text = {};
 };
+/// Colours end where nine in ten rows do, so that a few places beyond the data do not make the rest dark.
 Matrix weights_matrix(const WeightsFigure& figure);
 std::string draw_weights(const WeightsFigure& figure, Format format);
 

@@ -7,10 +7,14 @@
 namespace headtorch::report {
 namespace {
 
-std::string cut_visible(std::string text, double width, const TextStyle& style) {
-  for (std::int64_t columns = display_width(text); columns > 1 && measure(text, style).width > width;)
-    text = fit(text, --columns);
-  return text;
+std::string cut_visible(const std::string& text, double width, const TextStyle& style) {
+  if (measure(text, style).width <= width) return text;
+  std::int64_t fits = 1, too_many = display_width(text);
+  while (fits + 1 < too_many) {
+    const std::int64_t middle = (fits + too_many) / 2;
+    (measure(fit(text, middle), style).width <= width ? fits : too_many) = middle;
+  }
+  return fit(text, fits);
 }
 
 }  // namespace
@@ -21,13 +25,13 @@ std::vector<std::string> wrapped(std::string_view text, double width, const Text
   std::string_view rest = whole;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(' '), rest.size());
-    std::string word(rest.substr(0, end));
+    const std::string word(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (!lines.empty() && measure(lines.back() + ' ' + word, style).width <= width) {
       lines.back() += ' ' + word;
       continue;
     }
-    lines.push_back(cut_visible(std::move(word), width, style));
+    lines.push_back(cut_visible(word, width, style));
   }
   return lines;
 }
