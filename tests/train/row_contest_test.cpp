@@ -11,6 +11,7 @@
 
 #include "src/core/error.hpp"
 #include "src/core/philox.hpp"
+#include "train/trainings.hpp"
 
 // Comparisons on rows of a file, with a stand-in for training.
 
