@@ -103,16 +103,6 @@ struct Job {
   bool is_split = false;
 };
 
-void check(const Rows& rows) {
-  if (rows.n() < kFewestLearnRows)
-    throw DataError("--learn", fmt::format("{} rows, expected at least {}: a fifth of them is held out",
-                                           rows.n(), kFewestLearnRows));
-  if (rows.n() > kMostLearnRows)
-    throw ConfigError("--learn", fmt::format("{} rows, expected at most {}: every row is weighed against "
-                                             "every other at each step; give it a sample",
-                                             rows.n(), kMostLearnRows));
-}
-
 void compare_with_gaussian(std::vector<LearnedRow>& rows, double n_test, double n_train) {
   for (LearnedRow& row : rows) {
     row.held_out_mean = probe::summarise(row.held_out).mean;
@@ -143,8 +133,18 @@ PairedDifference paired_difference(const std::vector<double>& differences, doubl
   return {mean, mean - half, mean + half};
 }
 
+void check_learnable(const Rows& rows) {
+  if (rows.n() < kFewestLearnRows)
+    throw DataError("--learn", fmt::format("{} rows, expected at least {}: a fifth of them is held out",
+                                           rows.n(), kFewestLearnRows));
+  if (rows.n() > kMostLearnRows)
+    throw ConfigError("--learn", fmt::format("{} rows, expected at most {}: every row is weighed against "
+                                             "every other at each step; give it a sample",
+                                             rows.n(), kMostLearnRows));
+}
+
 LearnedRegression learn_regression(const Rows& rows, const LearnOptions& options) {
-  check(rows);
+  check_learnable(rows);
   std::vector<Split> splits;
   for (std::int64_t r = 0; r < options.splits; ++r) splits.push_back(split_rows(rows, r));
 

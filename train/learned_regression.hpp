@@ -56,6 +56,9 @@ struct LearnedRegression {
 };
 
 /// @throws DataError for fewer than kFewestLearnRows rows, ConfigError for more than kMostLearnRows.
+void check_learnable(const Rows& rows);
+
+/// @throws as check_learnable.
 LearnedRegression learn_regression(const Rows& rows, const LearnOptions& options);
 
 /// For one column: sd of the weights around their mean over an even grid of keys on the range of x. At a
