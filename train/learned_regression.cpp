@@ -199,19 +199,20 @@ LearnedRegression learn_regression(const Rows& rows, const LearnOptions& options
   return result;
 }
 
-std::vector<double> local_widths(const LearnedKernel& kernel, const Rows& rows,
-                                 const std::vector<double>& places) {
+std::vector<LocalKernel> local_kernels(const LearnedKernel& kernel, const Rows& rows,
+                                       const std::vector<double>& places) {
   constexpr std::int64_t kGrid = 2001;
   const auto [low, high] = std::minmax_element(rows.x.begin(), rows.x.end());
   std::vector<double> grid;
   for (std::int64_t g = 0; g < kGrid; ++g)
     grid.push_back(*low + (*high - *low) * static_cast<double>(g) / static_cast<double>(kGrid - 1));
   const std::vector<double> all = weights(kernel, grid, places);
-  std::vector<double> widths;
+  std::vector<LocalKernel> local;
   for (std::size_t t = 0; t < places.size(); ++t) {
     const std::span<const double> w = std::span(all).subspan(t * grid.size(), grid.size());
     if (*std::min_element(w.begin(), w.end()) < 0.0) {
-      widths.push_back(std::numeric_limits<double>::quiet_NaN());
+      constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+      local.push_back({kNone, kNone});
       continue;
     }
     double total = 0.0, first = 0.0, second = 0.0;
@@ -221,9 +222,10 @@ std::vector<double> local_widths(const LearnedKernel& kernel, const Rows& rows,
       first += w[g] * from_place;
       second += w[g] * from_place * from_place;
     }
-    widths.push_back(std::sqrt(std::max(0.0, second / total - first * first / (total * total))));
+    const double shift = first / total;
+    local.push_back({places[t] + shift, std::sqrt(std::max(0.0, second / total - shift * shift))});
   }
-  return widths;
+  return local;
 }
 
 }  // namespace headtorch::train

@@ -52,7 +52,7 @@ void look_along(LearnReport& report) {
   for (const train::LearnedRow& row : report.learned.rows) {
     report.curves.push_back(train::predict(row.kernel, report.rows, report.curve_x));
     if (train::is_learned(row.form) && row.form != KernelForm::kHeads)
-      report.local.push_back({row.form, train::local_widths(row.kernel, report.rows, report.places)});
+      report.local.push_back({row.form, train::local_kernels(row.kernel, report.rows, report.places)});
   }
 }
 

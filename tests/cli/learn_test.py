@@ -49,7 +49,7 @@ class Learn(ProgramTest):
             else:
                 self.assertLess(row["against_gaussian"]["low"], row["against_gaussian"]["high"])
         self.assertEqual(found["local_bandwidth"].keys(), {"x", "gaussian", "shared", "linear", "separate", "network"})
-        self.assertAlmostEqual(found["local_bandwidth"]["gaussian"][2], CV_BANDWIDTH, delta=1e-4)
+        self.assertAlmostEqual(found["local_bandwidth"]["gaussian"]["width"][2], CV_BANDWIDTH, delta=1e-4)
         self.assertIn("on held-out rows", found["verdict"])
         names = {path.name for path in (self.folder / "fit").iterdir()}
         self.assertEqual(names, {"result.json", "learned.png", "learned-weights.png", "learned.csv"} |
