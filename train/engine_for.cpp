@@ -92,7 +92,7 @@ std::string why_modules(const RunConfig& config, const tasks::TaskShape& shape, 
   if (model.activation == nn::Activation::kSwiglu) return "activation swiglu is not among what it computes";
   if (model.attention.score_dropout > 0.0) return "it has no score_dropout";
   if (model.window > 0) return "it has no window";
-  if (!config.hide_token.empty()) return "it hides no tokens";
+  if (!config.hide_token.empty() || shape.asked_token >= 0) return "it hides no tokens";
   if (!model.head_kernels.empty()) return "it replaces no heads";
   if (train.entropy_weight > 0.0) return "it has no entropy_weight";
   if (train.recompute) return "recompute = true";

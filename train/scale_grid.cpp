@@ -33,23 +33,6 @@ std::vector<NamedScale> scales() {
           {"learned", {nn::ScaleKind::kLearned, 0.0}}};
 }
 
-void check_options(const RunConfig& config, const ScaleGridOptions& options) {
-  if (options.n_seeds < 1 || options.n_seeds > kMostSeeds)
-    throw ConfigError(kWhere, fmt::format("n_seeds = {}, expected 1 to {}", options.n_seeds, kMostSeeds));
-  if (options.rates.empty() || options.rates.size() > kMostRates)
-    throw ConfigError(kWhere, fmt::format("{} rates, expected 1 to {}", options.rates.size(), kMostRates));
-  for (std::size_t i = 0; i < options.rates.size(); ++i) {
-    if (!std::isfinite(options.rates[i]) || options.rates[i] <= 0.0)
-      throw ConfigError(kWhere, fmt::format("rate = {}, expected a number > 0", options.rates[i]));
-    if (i > 0 && options.rates[i] <= options.rates[i - 1])
-      throw ConfigError(kWhere, fmt::format("rate {} stands after {}, expected rates that rise",
-                                            options.rates[i], options.rates[i - 1]));
-  }
-  if (config.model.attention.score != nn::Score::kDot)
-    throw ConfigError(kWhere,
-                      "varies the factor on q . k, and the score is another one: expected score = dot");
-}
-
 /// The configuration of one training.
 RunConfig config_for(const RunConfig& base, const nn::Scale& scale, double rate, std::int64_t seed) {
   RunConfig config = base;
@@ -100,15 +83,32 @@ probe::ScaleTraining train_one(const RunConfig& config, const tasks::Task& task,
 
 }  // namespace
 
+void check_scale_grid(const RunConfig& config, const ScaleGridOptions& options) {
+  if (options.n_seeds < 1 || options.n_seeds > kMostSeeds)
+    throw ConfigError(kWhere, fmt::format("n_seeds = {}, expected 1 to {}", options.n_seeds, kMostSeeds));
+  if (options.rates.empty() || options.rates.size() > kMostRates)
+    throw ConfigError(kWhere, fmt::format("{} rates, expected 1 to {}", options.rates.size(), kMostRates));
+  for (std::size_t i = 0; i < options.rates.size(); ++i) {
+    if (!std::isfinite(options.rates[i]) || options.rates[i] <= 0.0)
+      throw ConfigError(kWhere, fmt::format("rate = {}, expected a number > 0", options.rates[i]));
+    if (i > 0 && options.rates[i] <= options.rates[i - 1])
+      throw ConfigError(kWhere, fmt::format("rate {} stands after {}, expected rates that rise",
+                                            options.rates[i], options.rates[i - 1]));
+  }
+  if (config.model.attention.score != nn::Score::kDot)
+    throw ConfigError(kWhere,
+                      "varies the factor on q . k, and the score is another one: expected score = dot");
+  for (const NamedScale& one : scales()) {
+    for (const double rate : options.rates) check(config_for(config, one.scale, rate, config.train.seed));
+  }
+}
+
 probe::ScaleGrid train_scale_grid(
     const RunConfig& config, const ScaleGridOptions& options,
     const std::function<void(std::int64_t done, std::int64_t of, const std::string& name)>& progress) {
-  check_options(config, options);
+  check_scale_grid(config, options);
   const std::vector<NamedScale> named = scales();
   const std::size_t n_rates = options.rates.size(), n_seeds = static_cast<std::size_t>(options.n_seeds);
-  for (const NamedScale& one : named) {
-    for (const double rate : options.rates) check(config_for(config, one.scale, rate, config.train.seed));
-  }
   std::vector<std::unique_ptr<tasks::Task>> tasks;
   for (std::size_t k = 0; k < n_seeds; ++k) {
     RunConfig seeded = config;

@@ -41,7 +41,9 @@ std::unique_ptr<tasks::Task> shortened(std::unique_ptr<tasks::Task> task, std::i
 std::int64_t enough_test_examples(const tasks::Task& task) {
   constexpr std::int64_t kEnough = 2000;
   const std::int64_t all = task.size(tasks::Split::kTest);
-  return task.shape().name == "text" ? all : std::min(all, kEnough);
+  const std::string& name = task.shape().name;
+  const bool is_of_a_file = name == "text" || name == "table" || name == "series";
+  return is_of_a_file ? all : std::min(all, kEnough);
 }
 
 }  // namespace headtorch::train

@@ -10,7 +10,7 @@ namespace headtorch::train {
 /// which there are many.
 std::unique_ptr<tasks::Task> shortened(std::unique_ptr<tasks::Task> task, std::int64_t n_test);
 
-/// Test examples that are enough for a comparison: all of a text, 2,000 of what can be drawn without end
+/// Test examples that are enough for a comparison: all of a file, 2,000 of what can be drawn without end
 /// (some 30,000 positions: a standard error below 0.003).
 std::int64_t enough_test_examples(const tasks::Task& task);
 

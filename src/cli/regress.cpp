@@ -13,6 +13,7 @@
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
 #include "src/cli/regress_demo.hpp"
+#include "src/cli/regress_learn.hpp"
 #include "src/cli/regression_document.hpp"
 #include "src/cli/regression_figures.hpp"
 #include "src/cli/verbs.hpp"
@@ -28,8 +29,8 @@ using regress::Choice;
 
 struct RegressFlags {
   std::string file, sweep, x, y, categories, method = "constant", kernel = "gaussian", bandwidth = "cv",
-                                             missing = "refuse", formats = "png,svg,csv", out;
-  bool demo = false, json = false, quiet = false;
+                                             missing = "refuse", formats = "png,svg,csv", out, seeds;
+  bool demo = false, learn = false, json = false, quiet = false;
 };
 
 constexpr std::array<std::pair<std::string_view, regress::Degree>, 2> kMethods = {
@@ -100,6 +101,10 @@ std::string_view read_bandwidth(const RegressFlags& flags, regress::BandwidthReq
   return "given";
 }
 
+std::string file_name(const table::Table& table) {
+  return std::filesystem::path(table.name).filename().string();
+}
+
 void write_files(const RegressionReport& report, const std::vector<RegressionFormat>& formats,
                  const store::RunFolder& folder) {
   folder.write(kRegressionFile, regression_file(report.model));
@@ -117,6 +122,11 @@ ExitCode run_regress(const RegressFlags& flags) {
   if (flags.file.empty()) throw UsageError("FILE", "is missing, expected a CSV file");
   if (flags.x.empty()) throw UsageError("--x", "is missing, expected the columns to predict from");
   if (flags.y.empty()) throw UsageError("--y", "is missing, expected the column to predict");
+  if (flags.learn && (flags.method != "constant" || flags.kernel != "gaussian" || flags.bandwidth != "cv"))
+    throw UsageError("--learn",
+                     "holds against a Gaussian kernel with its cross-validated bandwidth, expected no "
+                     "--method, --kernel or --bandwidth");
+  if (!flags.learn && !flags.seeds.empty()) throw UsageError("--seeds", "is for --learn");
   const regress::Smoother smoother{choose("--kernel", flags.kernel, kKernels),
                                    choose("--method", flags.method, kMethods)};
   const std::vector<RegressionFormat> formats = regression_formats(flags.formats);
@@ -130,8 +140,18 @@ ExitCode run_regress(const RegressFlags& flags) {
                                .missing = choose("--missing", flags.missing, kMissing)});
   if (!table.has_header) spdlog::info("note: {} has no header, its columns are called 1, 2, ...", table.name);
 
+  if (flags.learn) {
+    constexpr std::int64_t kUsualSeeds = 4, kMostSeeds = 32;
+    return run_regress_learn(
+        {.file = file_name(table),
+         .table = data,
+         .seeds = flags.seeds.empty() ? kUsualSeeds : whole_number("--seeds", flags.seeds, 1, kMostSeeds),
+         .formats = formats,
+         .out = flags.out,
+         .output = flags.json ? Output::kJson : Output::kText});
+  }
   RegressionReport report = report_regression(data, smoother, request);
-  report.file = table.name;
+  report.file = file_name(table);
   report.choice = way;
   const store::RunFolder folder = store::RunFolder::create("regress", flags.out, store::Occupied::kRefuse);
   write_files(report, formats, folder);
@@ -171,6 +191,9 @@ void add_regress(CLI::App& program, Action& action) {
       ->type_name("H");
   verb->add_option("--missing", flags->missing, "Rows with missing cells: refuse or drop (refuse)")
       ->type_name("WHAT");
+  verb->add_flag("--learn", flags->learn,
+                 "Learn the kernel as well, in several ways, and compare (docs/learned_kernels.md)");
+  verb->add_option("--seeds", flags->seeds, "Of --learn: splits and starting weights (4)")->type_name("N");
   verb->add_option("--format", flags->formats, "png, svg, csv, npy; several with commas (png,svg,csv)")
       ->type_name("LIST");
   verb->add_option("--out", flags->out, "New folder; runs/regress-NNN unless given")->type_name("DIR");

@@ -137,12 +137,13 @@ std::string bandwidth_text(const RegressionReport& report) {
 
 std::string minima_text(const RegressionReport& report) {
   const std::vector<regress::Minimum>& minima = report.chosen.minima;
-  if (minima.size() < 2 || report.model.x.size() > 1) return {};
   std::vector<std::string> others;
-  for (std::size_t i = 1; i < std::min<std::size_t>(minima.size(), 4); ++i) {
+  for (std::size_t i = 1; i < std::min<std::size_t>(minima.size(), 5); ++i) {
+    if (minima[i].is_at_edge || report.model.x.size() > 1) continue;
     others.push_back(fmt::format("{} (score {})", report::readable(minima[i].bandwidth.front()),
                                  report::readable(minima[i].score, 6)));
   }
+  if (others.empty()) return {};
   return fmt::format("the score, {}, has other minima at {}\n", report::readable(report.chosen.score, 6),
                      fmt::join(others, ", "));
 }

@@ -146,8 +146,10 @@ std::string draw_scores(const RegressionReport& report, report::Format format) {
     figure.score.push_back(point.score);
   }
   figure.chosen = report::ScoreMinimum{is_one ? report.model.bandwidth.front() : 1.0, report.chosen.score};
-  for (std::size_t i = 1; is_one && i < report.chosen.minima.size(); ++i)
+  for (std::size_t i = 1; is_one && i < report.chosen.minima.size(); ++i) {
+    if (report.chosen.minima[i].is_at_edge) continue;
     figure.others.push_back({report.chosen.minima[i].bandwidth.front(), report.chosen.minima[i].score});
+  }
   return report::draw_selection(figure, format);
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "src/regress/references.hpp"
 #include "src/report/text.hpp"
 
 namespace headtorch::cli {
@@ -40,6 +41,10 @@ void add_number_report(RegressionReport& report) {
   std::vector<double> squares(y.size());
   for (std::size_t i = 0; i < y.size(); ++i) squares[i] = std::pow(y[i] - report.numbers->left_out[i], 2);
   report.gains.push_back(gain_over_mean(y, squares));
+  const std::vector<double> line = regress::least_squares_left_out(model.data);
+  std::vector<double> of_line(y.size());
+  for (std::size_t i = 0; i < y.size(); ++i) of_line[i] = std::pow(y[i] - line[i], 2);
+  report.gains.push_back({"least squares", std::sqrt(mean(of_line)), paired(of_line, squares)});
 }
 
 void add_class_report(RegressionReport& report) {
@@ -80,15 +85,22 @@ std::string interval_text(const probe::Summary& summary) {
                      report::readable(summary.high.value_or(summary.max), 3));
 }
 
+/// What it means that a bandwidth ends where the search does.
 std::string edge_sentence(const RegressionReport& report) {
   std::string text;
-  for (const std::size_t column : report.chosen.edges) {
-    text += fmt::format(" The bandwidth of {}, {}, is as far as was searched: the data do not say how {}.",
-                        report.model.x[column].name, report::readable(report.model.bandwidth[column]),
-                        report.model.bandwidth[column] > 0 && report.chosen.curve.size() > 1 &&
-                                report.model.bandwidth[column] <= report.chosen.curve.front().bandwidth
-                            ? "narrow"
-                            : "wide, and it hardly plays a part");
+  for (const std::size_t i : report.chosen.edges) {
+    const regress::Variable& column = report.model.data.x[i];
+    const double h = report.model.bandwidth[i];
+    bool is_narrow = h <= 0.0;  // of categories
+    if (column.n_categories == 0) {
+      const auto [low, high] = std::minmax_element(column.numbers.begin(), column.numbers.end());
+      is_narrow = h < *high - *low;
+    }
+    text += fmt::format(
+        is_narrow ? " The bandwidth of {}, {}, is the narrowest that was searched: nearly only rows "
+                    "with the same {} count."
+                  : " The bandwidth of {}, {}, is the widest that was searched: {} plays no part.",
+        report.model.x[i].name, report::readable(h), report.model.x[i].name);
   }
   return text;
 }

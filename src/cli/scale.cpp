@@ -47,10 +47,12 @@ const std::set<std::string_view> kLeftOut = {
 class NewFolder {
  public:
   explicit NewFolder(const std::string& out)
-      : folder_(store::RunFolder::create("scale", out, store::Occupied::kRefuse)) {}
+      : makes_runs_(out.empty() && !fs::exists("runs")),
+        folder_(store::RunFolder::create("scale", out, store::Occupied::kRefuse)) {}
   ~NewFolder() {
     std::error_code not_empty;
     fs::remove(folder_.path(), not_empty);
+    if (makes_runs_) fs::remove(folder_.path().parent_path(), not_empty);
   }
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
@@ -63,6 +65,7 @@ class NewFolder {
   const std::vector<std::string>& names() const { return names_; }
 
  private:
+  bool makes_runs_;
   store::RunFolder folder_;
   std::vector<std::string> names_;
 };
@@ -144,10 +147,10 @@ ExitCode run_scale(const ScaleFlags& flags) {
   train::ScaleGridOptions grid;
   if (!flags.samples.empty()) study.samples = whole_number("--samples", flags.samples, 2, kMostSamples);
   const train::RunConfig config = config_of(flags);
-  if (flags.trains()) train::check(config);
   if (!flags.rates.empty()) grid.rates = positive_numbers("--rates", flags.rates);
   std::sort(grid.rates.begin(), grid.rates.end());
   if (!flags.seeds.empty()) grid.n_seeds = whole_number("--seeds", flags.seeds, 1, kMostSeeds);
+  if (flags.trains()) train::check_scale_grid(config, grid);
   study.seed = temperature.seed = static_cast<std::uint64_t>(config.train.seed);
   temperature.samples = std::min(temperature.samples, study.samples);
 

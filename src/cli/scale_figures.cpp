@@ -36,15 +36,20 @@ void add_curves(Plot& plot, const std::string& label, std::size_t colour,
 
 Plot over_width(const std::string& title, const std::string& unit, const std::vector<ScalePoint>& points,
                 const std::function<double(const probe::Sharpness&)>& number) {
-  Plot plot{.title = title, .x_title = "d, features of q and k", .y_title = unit};
+  Plot plot{.title = title,
+            .x_title = "d, features of q and k",
+            .y_title = unit,
+            .x_scale = report::AxisScale::kLogarithmic};
   add_curves(plot, "unscaled", 1, points, [&](const ScalePoint& point) { return number(point.unscaled); });
   add_curves(plot, "scaled", 0, points, [&](const ScalePoint& point) { return number(point.scaled); });
   return plot;
 }
 
 Plot spread_plot(const std::vector<ScalePoint>& points) {
-  Plot plot{
-      .title = "Spread of scores", .x_title = "d, features of q and k", .y_title = "standard deviation"};
+  Plot plot{.title = "Spread of scores",
+            .x_title = "d, features of q and k",
+            .y_title = "standard deviation",
+            .x_scale = report::AxisScale::kLogarithmic};
   Series unscaled = line("q.k", 1), scaled = line("q.k / sqrt(d)", 0);
   for (const ScalePoint& point : points) {
     if (point.n != points.back().n) continue;
@@ -65,7 +70,9 @@ Plot overflow_plot(const std::vector<probe::SoftmaxLimits>& limits) {
   Plot plot{.title = fmt::format("Softmax of (s, 10) in {}", format.name),
             .x_title = "score s",
             .y_title = "weight of s"};
-  Series naive = line(fmt::format("naive: nothing above {:.1f}", limits.back().largest), 1),
+  Series naive = line(
+             fmt::format("naive: 0 once the sum overflows, no number above {:.1f}", limits.back().largest),
+             1),
          safe = line("safe", 0);
   naive.has_points = safe.has_points = false;
   naive.width = 4.0;
@@ -85,13 +92,14 @@ Plot overflow_plot(const std::vector<probe::SoftmaxLimits>& limits) {
 
 Plot temperature_plot(const probe::TemperatureStudy& study) {
   Plot plot{.title = fmt::format("Temperature, d = {}, {} keys", study.d, study.n),
-            .x_title = "log10 of the temperature",
-            .y_title = "entropy, nats"};
+            .x_title = "temperature",
+            .y_title = "entropy, nats",
+            .x_scale = report::AxisScale::kLogarithmic};
   Series softmax = line("softmax", 0), linear = line("linear attention", 2);
   for (const probe::TemperaturePoint& point : study.points) {
-    softmax.x.push_back(std::log10(point.temperature));
+    softmax.x.push_back(point.temperature);
     softmax.y.push_back(point.softmax_entropy.mean);
-    linear.x.push_back(std::log10(point.temperature));
+    linear.x.push_back(point.temperature);
     linear.y.push_back(point.linear_entropy.mean);
   }
   plot.series = {softmax, linear};
@@ -123,9 +131,11 @@ report::Panels grid_panels(const ScaleGridResults& results) {
                         .bar_title = "test loss",
                         .rows = std::ssize(results.grid.rows),
                         .columns = std::ssize(results.grid.rates)};
-  Plot plot{
-      .title = "The same as curves", .x_title = "log10 of the peak learning rate", .y_title = "test loss"};
-  for (const double rate : results.grid.rates) matrix.column_names.push_back(report::readable(rate, 2));
+  Plot plot{.title = "The same as curves",
+            .x_title = "peak learning rate",
+            .y_title = "test loss",
+            .x_scale = report::AxisScale::kLogarithmic};
+  for (const double rate : results.grid.rates) matrix.column_names.push_back(fmt::format("{:g}", rate));
   for (std::size_t i = 0; i < results.grid.rows.size(); ++i) {
     const probe::ScaleGridRow& row = results.grid.rows[i];
     matrix.row_names.push_back(row.scale);
@@ -134,7 +144,7 @@ report::Panels grid_panels(const ScaleGridResults& results) {
       const double loss = cell_loss(row.trainings[rate]);
       matrix.values.push_back(loss);
       matrix.cell_texts.push_back(std::isfinite(loss) ? fmt::format("{:.2f}", loss) : "");
-      curve.x.push_back(std::log10(results.grid.rates[rate]));
+      curve.x.push_back(results.grid.rates[rate]);
       curve.y.push_back(loss);
     }
   }

@@ -14,10 +14,10 @@ namespace {
 using probe::Estimate;
 using probe::ScalePoint;
 
-/// Two digits of the error, and the mean to the same place.
+/// Two digits of the error, and the mean to the same place; four places at most.
 std::string with_error(const Estimate& value) {
   if (!(value.se > 0.0)) return fmt::format("{:.3f}", value.mean);
-  const int places = std::max(0, 1 - static_cast<int>(std::floor(std::log10(value.se))));
+  const int places = std::clamp(1 - static_cast<int>(std::floor(std::log10(value.se))), 0, 4);
   return fmt::format("{:.{}f} +- {:.{}f}", value.mean, places, value.se, places);
 }
 
@@ -100,19 +100,19 @@ std::string jacobian_words(const std::vector<ScalePoint>& points) {
   return text;
 }
 
-std::string weights_text(const std::vector<double>& weights) {
+std::string list_text(const std::vector<double>& values, int digits) {
   std::string text;
-  for (const double weight : weights) text += (text.empty() ? "" : " ") + report::readable(weight, 3);
+  for (const double value : values) text += fmt::format("{}{:.{}g}", text.empty() ? "" : " ", value, digits);
   return text;
 }
 
 std::string limits_table(const std::vector<probe::SoftmaxLimits>& limits) {
   std::vector<std::vector<std::string>> rows;
   for (const probe::SoftmaxLimits& one : limits) {
-    rows.push_back({one.format, report::readable(one.largest, 6), weights_text(one.scores),
-                    weights_text(one.naive), weights_text(one.safe)});
-    rows.push_back({"", report::readable(one.smallest, 6), weights_text(one.low_scores),
-                    weights_text(one.low_naive), weights_text(one.low_safe)});
+    rows.push_back({one.format, fmt::format("{:.6g}", one.largest), list_text(one.scores, 6),
+                    list_text(one.naive, 3), list_text(one.safe, 3)});
+    rows.push_back({"", fmt::format("{:.6g}", one.smallest), list_text(one.low_scores, 6),
+                    list_text(one.low_naive, 3), list_text(one.low_safe, 3)});
   }
   report::Table table;
   table.headers = {"numbers", "last score", "scores just beyond", "naive", "safe"};
@@ -129,8 +129,9 @@ std::string limits_words(const std::vector<probe::SoftmaxLimits>& limits) {
   std::string text =
       "The last scores whose exp is a number above 0: beyond them the softmax as written divides infinity "
       "by\n"
-      "infinity, or 0 by 0. Taking the row's maximum off first leaves every exp at 1 or less, and one at "
-      "1.\n";
+      "infinity, or 0 by 0. (The sum overflows a little earlier: every weight is then 0.) Taking the row's "
+      "maximum\n"
+      "off first leaves every exp at 1 or less, and one at 1.\n";
   const probe::SoftmaxLimits& half = limits.back();
   return text +
          fmt::format(
@@ -142,7 +143,7 @@ std::string limits_words(const std::vector<probe::SoftmaxLimits>& limits) {
 std::string temperature_table(const probe::TemperatureStudy& study) {
   std::vector<std::vector<std::string>> rows;
   for (const probe::TemperaturePoint& point : study.points) {
-    rows.push_back({report::readable(point.temperature), with_error(point.softmax_entropy),
+    rows.push_back({fmt::format("{:g}", point.temperature), with_error(point.softmax_entropy),
                     with_error(point.linear_entropy)});
   }
   return table_of({"temperature", "entropy, softmax", "entropy, linear"}, rows);
@@ -158,7 +159,7 @@ std::string temperature_words(const probe::TemperatureStudy& study) {
 }
 
 std::string rate_or_dash(const std::optional<double>& rate) {
-  return rate ? report::readable(*rate, 2) : "-";
+  return rate ? fmt::format("{:g}", *rate) : "-";
 }
 
 std::string best_table(const ScaleGridResults& results) {
@@ -172,10 +173,11 @@ std::string best_table(const ScaleGridResults& results) {
         n += 1.0;
       }
     }
-    rows.push_back(
-        {best.scale, report::readable(sd / n, 3), best.by_seed.empty() ? "-" : report::readable(best.mean, 2),
-         best.by_seed.empty() ? "-" : fmt::format("{:.2g} .. {:.2g}", best.low, best.high),
-         rate_or_dash(best.largest), rate_or_dash(best.diverges_from), rate_or_dash(best.saturates_from)});
+    rows.push_back({best.scale, report::readable(sd / n, 3),
+                    best.by_seed.empty() ? "-" : fmt::format("{:.2g}", best.mean),
+                    best.by_seed.empty() ? "-" : fmt::format("{:.2g} .. {:.2g}", best.low, best.high),
+                    rate_or_dash(best.largest), rate_or_dash(best.diverges_from),
+                    rate_or_dash(best.saturates_from)});
   }
   return table_of(
       {"scale", "score sd at start", "best rate", results.n_seeds < 4 ? "min .. max" : "95 % interval",
@@ -227,7 +229,7 @@ std::string grid_text(const ScaleGridResults& results) {
       fmt::format("{}: test loss by scale and peak rate, mean of {} after {}\n\n", results.task,
                   report::counted(results.n_seeds, "seed"), report::counted(results.steps, "step"));
   std::vector<std::string> headers = {"scale"};
-  for (const double rate : results.grid.rates) headers.push_back(report::readable(rate, 2));
+  for (const double rate : results.grid.rates) headers.push_back(fmt::format("{:g}", rate));
   std::vector<std::vector<std::string>> rows;
   for (const probe::ScaleGridRow& row : results.grid.rows) {
     std::vector<std::string>& cells = rows.emplace_back(std::vector{row.scale});

@@ -17,7 +17,8 @@ namespace {
 
 constexpr const char* kWhere = "bandwidth";
 constexpr double kCeiling = 1e3;                 // ranges of x: all weights are alike
-constexpr double kFloor = 2e-3;                  // ranges of x, unless half the gaps are narrower
+constexpr double kFloor = 2e-3;                  // ranges of x, or kGaps if that is less
+constexpr double kGaps = 4.0;                    // median gaps between neighbours
 constexpr double kFineStep = 0.04, kStep = 0.1;  // in ln h
 constexpr std::size_t kFew = 2000;               // points: up to here the finer grid
 
@@ -82,7 +83,7 @@ class OneColumn {
 ScanRequest range_of(const Variable& column) {
   const Spread spread = spread_of(column.numbers);
   ScanRequest request;
-  request.low = std::min(kFloor * spread.range, spread.median_gap);
+  request.low = std::min(kFloor * spread.range, kGaps * spread.median_gap);
   request.high = kCeiling * spread.range;
   const double least = std::numeric_limits<double>::min(), most = std::numeric_limits<double>::max();
   request.low = std::max(request.low, least);

@@ -8,7 +8,8 @@
 namespace headtorch::regress {
 namespace {
 
-constexpr int kTerms = 24;  // a multiple of kLanes
+constexpr int kTerms = 32;      // a multiple of kLanes
+constexpr double kWidth = 1.5;  // of a block, in h: fewer blocks against more terms
 constexpr double kReach = 9.7;
 constexpr double kFurthest = 40.0;  // beyond it weights are 0, and a^k must not overflow
 // With s0 above this share of the points in reach, what series and reach leave out is below 4e-15 of it.
@@ -131,10 +132,10 @@ LocalSums gaussian_sums(const SumsRequest& request) {
   std::vector<double> places(request.places.begin(), request.places.end());
   places.resize(sums.s0.size(), places.empty() ? 0.0 : places.back());
   std::size_t first = 0, stop = 0;
-  for (const Block& block : make_blocks(x, h)) {
+  for (const Block& block : make_blocks(x, kWidth * h)) {
     const auto from_centre = [&](std::size_t i) { return (request.places[i] - block.centre) * per_h; };
-    while (first < request.places.size() && from_centre(first) < -(kReach + 0.5)) ++first;
-    while (stop < request.places.size() && from_centre(stop) <= kReach + 0.5) ++stop;
+    while (first < request.places.size() && from_centre(first) < -(kReach + kWidth / 2)) ++first;
+    while (stop < request.places.size() && from_centre(stop) <= kReach + kWidth / 2) ++stop;
     if (first >= stop) continue;
     const std::size_t n = block.stop - block.first;
     Series series;

@@ -36,10 +36,10 @@ struct LocalSums {
   std::vector<double> least_s0;
 };
 
-/// The Gaussian's. Points are put in blocks no wider than h. With a = (x - c) / h and b = (x_j - c) / h
+/// The Gaussian's. Points are put in blocks no wider than 1.5 h. With a = (x - c) / h and b = (x_j - c) / h
 /// around a block's centre c, exp(-(a - b)^2 / 2) = exp(-a^2 / 2) sum_k a^k exp(-b^2 / 2) b^k / k!, |b| <=
-/// 1/2: 24 terms leave less than 3e-20 of a point's full weight. Blocks beyond 9.7 h count for nothing:
-/// weights below 4e-21. About 20 blocks a place whatever h and n.  Source: Greengard and Strain 1991, in one
+/// 3/4: 32 terms leave less than 6e-23 of a point's full weight. Blocks beyond 9.7 h count for nothing:
+/// weights below 4e-21. About 14 blocks a place whatever h and n.  Source: Greengard and Strain 1991, in one
 /// dimension.
 LocalSums gaussian_sums(const SumsRequest& request);
 

@@ -14,7 +14,8 @@ constexpr const char* kWhere = "plug-in bandwidth";
 constexpr std::size_t kPlaces = 401;
 constexpr std::size_t kMostBlocks = 5, kLeastBlock = 20;
 constexpr double kTrimmed = 0.01, kLeftAtEnds = 0.05;
-constexpr double kReach = 4.0;  // bandwidths
+constexpr double kReach = 4.0;         // bandwidths
+constexpr double kLeastNoise = 1e-20;  // of the mean square: below it is rounding
 constexpr std::size_t kCoefficients = 5;
 
 struct Pilot {
@@ -158,11 +159,14 @@ double plug_in(const Sample& sample, Kernel kernel) {
   for (std::size_t i = 1; i < x.size(); ++i) different += x[i] != x[i - 1];
   if (x.size() < 10 || different < kCoefficients + 1)
     throw DataError(kWhere, "too few points, expected at least 10 with 6 different x");
+  if (std::equal(y.begin() + 1, y.end(), y.begin())) positive(0.0, "noise");
   const auto n = static_cast<double>(x.size());
   const double range = x.back() - x.front(), root_pi = std::sqrt(std::numbers::pi);
 
   const Pilot pilot = fit_quartics(x, y, choose_blocks(x, y));
-  positive(pilot.noise, "noise");
+  double square = 0.0;
+  for (const double value : y) square += value * value / n;
+  if (!(pilot.noise > kLeastNoise * square)) positive(0.0, "noise");
   positive(std::abs(pilot.theta_24), "curvature");
   const double factor = pilot.theta_24 < 0 ? 3 / (8 * root_pi) : 15 / (16 * root_pi);
   const double h_cubic = std::pow(factor * pilot.noise * range / (std::abs(pilot.theta_24) * n), 1.0 / 7.0);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kAlike = 1e-12;
 constexpr int kBits = 30;  // Brent: beyond half of a double's the score does not change
+constexpr int kRootBits = 36;
 constexpr std::uintmax_t kMostSteps = 60;
 
 class Scan {
@@ -88,7 +89,7 @@ class Scan {
     std::uintmax_t steps = kMostSteps;
     const auto bracket =
         boost::math::tools::toms748_solve(slope, logs_[low], logs_[high], at_low, at_high,
-                                          boost::math::tools::eps_tolerance<double>(45), steps);
+                                          boost::math::tools::eps_tolerance<double>(kRootBits), steps);
     return bracket.first + (bracket.second - bracket.first) / 2;
   }
 

@@ -31,6 +31,8 @@ KindStyle style_of(probe::RowKind kind) {
       return {"shaped kernel", 1};
     case probe::RowKind::kLearned:
       return {"learned", 0};
+    case probe::RowKind::kReference:
+      return {"plain reference", 3};
     case probe::RowKind::kReplaced:
       return {"heads replaced", 2};
   }

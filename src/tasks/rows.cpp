@@ -52,6 +52,14 @@ void check_enough(const Rows& rows, std::string_view from) {
 std::size_t n_test(std::size_t n) { return (n + 4) / 5; }
 std::size_t n_validation(std::size_t n) { return (n - n_test(n) + 9) / 10; }
 
+std::size_t n_used(std::int64_t asked, std::size_t n_known) {
+  constexpr std::int64_t kFewest = 10;
+  if (asked == 0) return n_known;
+  if (asked < kFewest || asked > static_cast<std::int64_t>(n_known))
+    throw ConfigError("task", fmt::format("{} training rows: expected {} to {}", asked, kFewest, n_known));
+  return static_cast<std::size_t>(asked);
+}
+
 std::vector<std::string> listed(std::string_view names) {
   std::vector<std::string> all;
   while (!names.empty()) {

@@ -48,6 +48,10 @@ void check_enough(const Rows& rows, std::string_view from);
 std::size_t n_test(std::size_t n);
 std::size_t n_validation(std::size_t n);
 
+/// Rows known before the test: all `n_known` of them, or as many as asked.  @throws ConfigError for more than
+/// there are, or so few that nothing can be learned from them (10).
+std::size_t n_used(std::int64_t asked, std::size_t n_known);
+
 /// The names between commas, without the blanks around them.
 std::vector<std::string> listed(std::string_view names);
 

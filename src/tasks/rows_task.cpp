@@ -41,7 +41,9 @@ RowsTask::RowsTask(const TaskOptions& options, Rows rows, std::uint64_t seed)
   shape_.n_classes = 1;
   shape_.seq_len = length;
   shape_.n_features = static_cast<std::int64_t>(rows_.features.size()) + 1;
+  shape_.n_compared = shape_.n_features - 1;
   shape_.measure = Measure::kReal;
+  shape_.asked_token = kAsked;
   shape_.value_unit = rows_.y_scaling.sd;
   // Errors of a series that are n^(1/3) apart hardly know of each other (Hall, Horowitz and Jing 1995).
   shape_.error_block =

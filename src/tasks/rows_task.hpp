@@ -12,8 +12,8 @@ namespace headtorch::tasks {
 
 /// Learns in context from the rows of a file: an example is a set of rows, a token each, in no order. Token 0
 /// ("row") has a known value: its features are x and y, scaled. Token 1 ("asked") is a row whose value is
-/// asked: x and a 0; its label is y. A model hides token 1 (hide_token), so that nobody attends to an asked
-/// row, and then is a kernel regression with a learned kernel: asked rows look at known ones.
+/// asked: x and a 0; its label is y. Nobody attends to an asked row (TaskShape::asked_token), so that
+/// the model is a kernel regression with a learned kernel: asked rows look at known ones.
 ///
 /// Training: seq_len training rows (all, at most 256), chosen by (seed, example), a quarter of them asked.
 /// Validation: as many training rows known, and validation rows asked. Test: all rows known before the test

@@ -44,13 +44,28 @@ std::vector<std::size_t> range(std::size_t first, std::size_t last) {
   return rows;
 }
 
-void split(Rows& rows, std::size_t gap) {
-  const std::size_t n = rows.y.size(), test = n - n_test(n), validation = test - n_validation(n);
+void split(Rows& rows, std::size_t gap, const TaskOptions& options) {
+  const std::size_t n = rows.y.size(), last_fifth = n - n_test(n);
+  const auto block = [&](std::int64_t origin) {
+    return last_fifth +
+           n_test(n) * static_cast<std::size_t>(origin) / static_cast<std::size_t>(options.n_origins);
+  };
+  const std::size_t test = block(options.origin), after = block(options.origin + 1),
+                    validation = test - n_validation(n);
+  if (after == test) {
+    throw ConfigError("task", fmt::format("{} test rows in {} blocks, expected at least one in each",
+                                          n_test(n), options.n_origins));
+  }
   const auto before = [&](std::size_t first) { return first > gap ? first - gap : 0; };
   rows.train = range(0, before(validation));
   rows.validation = range(validation, before(test));
-  rows.test = range(test, n);
+  rows.test = range(test, after);
   rows.known = range(0, before(test));
+  if (options.n_train > 0) {  // the latest ones; a model trains on those of them before validation
+    const std::size_t first = rows.known.size() - n_used(options.n_train, rows.known.size());
+    rows.known = range(first, before(test));
+    rows.train = range(first, before(validation));
+  }
   if (rows.train.size() < 2 || rows.validation.empty()) {
     throw DataError(rows.file,
                     fmt::format("gives {} rows, and a horizon of {} leaves too few of them: expected a "
@@ -109,7 +124,7 @@ SeriesRows series_rows(const TaskOptions& options) {
     rows.lines.push_back(table.lines[t + ahead]);
   }
   check_enough(rows, fmt::format("{} values, lags = {}, horizon = {}", table.rows(), lags, ahead + 1));
-  split(rows, ahead);
+  split(rows, ahead, options);
   scale(rows);
   rows.x_scaling.assign(lags, rows.y_scaling);
   return made;

@@ -22,6 +22,8 @@ struct SeriesRows {
 /// left out under Missing::kDrop. Split by time: the last fifth of the rows is the test, a tenth of the
 /// others before it validation; between two parts horizon - 1 rows are left out, whose values were not known
 /// when the first row after them is asked. All features and y share one scaling, from the training values.
+/// With n_origins the last fifth is so many blocks, and the test is block `origin`, what comes after it
+/// unused. With n_train the latest rows before the test are known, no others.
 /// @throws as read_table and find_column; ConfigError when file or column are not set; DataError for a column
 /// that holds no numbers, a date column that does not ascend, a missing value under Missing::kRefuse, too few
 /// values.

@@ -26,7 +26,7 @@ std::vector<std::size_t> part(const std::vector<std::int64_t>& order, std::size_
   return rows;
 }
 
-void split(Rows& rows, std::uint64_t seed) {
+void split(Rows& rows, std::uint64_t seed, std::int64_t n_train) {
   const std::size_t n = rows.y.size(), test = n_test(n), validation = n_validation(n);
   std::vector<std::int64_t> order(n);
   std::iota(order.begin(), order.end(), 0);
@@ -34,7 +34,7 @@ void split(Rows& rows, std::uint64_t seed) {
   random.shuffle(order);
   rows.test = part(order, 0, test);
   rows.validation = part(order, test, validation);
-  rows.train = part(order, test + validation, n - test - validation);
+  rows.train = part(order, test + validation, n_used(n_train, n - test - validation));
   rows.known = rows.train;
 }
 
@@ -131,7 +131,7 @@ TableRows table_rows(const TaskOptions& options, std::uint64_t seed) {
     rows.lines.push_back(table.lines[row]);
   }
   check_enough(rows, "those without missing values");
-  split(rows, seed);
+  split(rows, seed, options.n_train);
   scale(rows);
   return made;
 }

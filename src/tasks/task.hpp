@@ -75,6 +75,8 @@ struct TaskShape {
   std::int64_t start = -1;  ///< token that every target begins with, before the first answer; -1: none
   ImageShape image = {};
   SourceShape source = {};
+  std::int64_t n_compared = 0;  ///< the first of n_features, by which positions are alike; 0: none
+  std::int64_t asked_token = -1;  ///< a row whose value is asked: never seen as a key; -1: none
   /// Measure::kReal: values are (original - mean) / value_unit; errors are reported times value_unit.
   double value_unit = 1.0;
   /// Neighbouring errors that a bootstrap draws together: 1 for rows in no order, more for a series; 0: no
@@ -101,6 +103,8 @@ struct TaskOptions {
   Operation operation = Operation::kDivide;          ///< modular
   std::string column = {};                           ///< series
   std::int64_t lags = 0, horizon = 0;                ///< series; 0: the task's own
+  std::int64_t n_train = 0;                          ///< series, table: rows known before the test; 0: all
+  std::int64_t origin = 0, n_origins = 1;            ///< series: which block of its last fifth is the test
   Attend attend = Attend::kLags;                     ///< series
   std::string target = {}, leave_out = {};           ///< table: columns; leave_out has commas between them
   table::Missing missing = table::Missing::kRefuse;  ///< series, table

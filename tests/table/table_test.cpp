@@ -229,7 +229,7 @@ TEST(Table, a_hundred_thousand_rows) {
 
 TEST(Table, files) {
   EXPECT_THROW(read_table("no/such.csv"), InputMissing);
-  const Table nile = read_table(HEADTORCH_SOURCE_DIR "/tests/table/nile.csv");
+  const Table nile = read_table(HEADTORCH_SOURCE_DIR "/data/nile.csv");
   EXPECT_EQ(nile.rows(), 100U);
   EXPECT_EQ(find_column(nile, "volume_1e8_m3", "task").numbers.front(), 1120.0);
 }
