@@ -71,9 +71,9 @@ std::vector<AxisMark> y_marks(const PlotFrame& frame) {
 
 /// The more the shorter they are.
 std::vector<AxisMark> x_marks(const AxisRange& range, AxisScale scale, double width) {
-  constexpr double kPointsAMark = 90, kBetween = 14;
+  constexpr double kPointsAMark = 64, kBetween = 22;
   int most = most_marks(width, kPointsAMark);
-  if (scale == AxisScale::kLogarithmic) most = most_marks(width, kPointsAMark / 2);
+  if (scale == AxisScale::kLogarithmic) most = most_marks(width, 45);
   for (;; --most) {
     std::vector<AxisMark> marks = marks_of(range, scale, most);
     double widest = 0;
