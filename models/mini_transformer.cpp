@@ -56,6 +56,11 @@ void check_sizes(const ModelOptions& options, const ModelSizes& sizes) {
         fmt::format("is the embedding's, with {} symbols read and {} told apart: expected equal numbers",
                     sizes.n_symbols, sizes.n_classes));
   }
+  if (options.attention.score == nn::Score::kFeatureGaussian && sizes.n_compared < 1) {
+    throw ConfigError("score",
+                      "feature-gaussian compares the numbers of rows, and this task has none: expected the "
+                      "tasks table or series, or another score");
+  }
   for (const nn::HeadKernelPlace& place : options.head_kernels) {
     place_index(options, place.stack, place.layer);
     const std::int64_t keys = keys_are_source(place.stack) ? sizes.source.max_len : sizes.max_len;
@@ -206,6 +211,7 @@ torch::Tensor MiniTransformerImpl::forward(const ModelInput& input, const nn::Co
   own.mask.window = rule.window;
   if (rule.visibility == attention::Visibility::kCausal) own.mask.visibility = rule.visibility;
   own.tokens_BS = input.target.tokens;
+  if (sizes_.n_compared > 0) own.rows_BSF = input.target.features.narrow(-1, 0, sizes_.n_compared);
   if (options_.family != Family::kEncoderDecoder)
     return output(encoder_->forward(embed(input.target, false, 0, context.dropout), own));
 

@@ -64,8 +64,9 @@ struct ModelSizes {
   std::int64_t n_features = 0;
   SequenceSizes source = {};  ///< of an encoder-decoder
   std::vector<std::int64_t> hidden_tokens =
-      {};  ///< of the encoder's input (of all, where there is one sequence):
-           ///< never seen as keys of self-attention or of a decoder
+      {};                       ///< of the encoder's input (of all, where there is one sequence):
+                                ///< never seen as keys of self-attention or of a decoder
+  std::int64_t n_compared = 0;  ///< the first of n_features, which Score::kFeatureGaussian compares
 };
 
 }  // namespace headtorch::models

@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include "src/core/error.hpp"
 #include "train/comparison_rows.hpp"
+#include "train/row_contest.hpp"
 #include "train/trainings.hpp"
 
 namespace headtorch::train {
@@ -31,6 +33,11 @@ void check_options(const ComparisonOptions& options) {
     throw ConfigError(kWhere, fmt::format("{} bandwidths, expected at most {}", options.bandwidths.size(),
                                           kMostBandwidths));
   }
+  for (std::size_t i = 1; i < options.sizes.size(); ++i) {
+    if (options.sizes[i] <= options.sizes[i - 1])
+      throw ConfigError(kWhere, fmt::format("sizes {} and {}, expected ascending ones", options.sizes[i - 1],
+                                            options.sizes[i]));
+  }
   for (const double h : options.bandwidths) {
     if (!std::isfinite(h) || h <= 0.0) {
       throw ConfigError(kWhere, fmt::format("bandwidth = {}, expected a number > 0", h));
@@ -43,12 +50,19 @@ class Contest {
  public:
   Contest(const RunConfig& config, const ComparisonOptions& options, Trainings& trainings)
       : config_(config), options_(options), trainings_(trainings) {
-    grid_ = kernel_grid(config, trainings.shape(), options.bandwidths);
-    settled_ = {no_mixing_candidate(config), grid_.front()};  // uniform is reported whatever its value
-    grid_.erase(grid_.begin());
-    if (options.rows == Rows::kAll) {
-      settled_.push_back(raw_dot_candidate(config));
-      for (Candidate& learned : learned_candidates(config)) settled_.push_back(std::move(learned));
+    if (is_of_rows(config.task.name)) {
+      settled_ = row_candidates(config, options);
+      grid_ = lag_kernels(config, lag_shape(config, trainings), options.bandwidths);
+    } else {
+      grid_ = kernel_grid(config, trainings.shape(), options.bandwidths);
+      settled_ = {no_mixing_candidate(config), grid_.front()};  // uniform is reported whatever its value
+      grid_.erase(grid_.begin());
+      if (options.rows == Rows::kAll) {
+        settled_.push_back(raw_dot_candidate(config));
+        for (Candidate& learned : learned_candidates(config)) settled_.push_back(std::move(learned));
+      }
+    }
+    if (options.rows == Rows::kAll && options.match != Match::kSteps) {
       for (std::vector<Candidate>* candidates : {&grid_, &settled_}) {
         for (Candidate& candidate : *candidates)
           match_to(candidate, settled_.back(), options.match, trainings.shape());
@@ -60,11 +74,15 @@ class Contest {
     for (std::size_t i = 0; i < grid_.size(); ++i) {
       lines_[grid_[i].row.kind == probe::RowKind::kShaped ? 1 : 0].push_back(i);
     }
-    const std::size_t n_rows = settled_.size() + lines_.size();
-    const std::size_t n_replaced = replaces() ? 1 : 0;
-    trainings.expect(grid_.size() + kFinalists * lines_.size() +
-                     (n_rows + n_replaced) * static_cast<std::size_t>(options.n_seeds));
+    std::erase_if(lines_, [](const std::vector<std::size_t>& line) { return line.empty(); });
+    std::size_t n_finalists = 0;
+    for (const std::vector<std::size_t>& line : lines_) n_finalists += std::min(line.size(), kFinalists);
+    const std::size_t n_rows = settled_.size() + lines_.size() + (replaces() ? 1 : 0);
+    n_trainings_ = grid_.size() + n_finalists + n_rows * static_cast<std::size_t>(options.n_seeds);
+    trainings.expect(n_trainings_);
   }
+
+  std::size_t n_trainings() const { return n_trainings_; }
 
   /// Every kernel of the grid with few steps, on validation data of the selection seed.
   std::vector<probe::ComparisonRow> screen() {
@@ -129,7 +147,16 @@ class Contest {
  private:
   static constexpr std::ptrdiff_t kNoMixingAndUniform = 2;  // rows before the chosen kernels
 
-  bool replaces() const { return options_.rows == Rows::kAll; }
+  /// Kernels over positions say nothing of rows, which have none.
+  bool replaces() const { return options_.rows == Rows::kAll && !is_of_rows(config_.task.name); }
+
+  /// What a kernel over the lags of a series is sized by.
+  static tasks::TaskShape lag_shape(const RunConfig& config, const Trainings& trainings) {
+    for (const RunConfig& form : forms_of(config)) {
+      if (form.task.attend == tasks::Attend::kLags) return trainings.shape(form);
+    }
+    return {};
+  }
 
   Job choosing(const Candidate& candidate, std::int64_t steps) const {
     return {.candidate = &candidate, .purpose = Purpose::kChoose, .seed = config_.train.seed, .steps = steps};
@@ -162,17 +189,52 @@ class Contest {
     row.parameters = outcomes.front().parameters;
     for (const Outcome& outcome : outcomes) {
       row.values.push_back(outcome.value);
+      if (outcome.mae) row.mae.push_back(*outcome.mae);
+      if (outcome.r2) row.r2.push_back(*outcome.r2);
       row.seconds += outcome.seconds / static_cast<double>(outcomes.size());
     }
+    name_bandwidths(row, outcomes);
     return row;
+  }
+
+  /// What the splits chose: their mean is the row's, and the name says from where to where.
+  static void name_bandwidths(probe::ComparisonRow& row, std::span<const Outcome> outcomes) {
+    std::vector<double> chosen;
+    for (const Outcome& outcome : outcomes) {
+      if (outcome.bandwidth) chosen.push_back(*outcome.bandwidth);
+    }
+    if (chosen.empty()) return;
+    const probe::Summary summary = probe::summarise(chosen);
+    row.bandwidth = summary.mean;
+    row.name += fmt::format(", h {:.3g}", summary.min);
+    if (summary.max > summary.min) row.name += fmt::format(" to {:.3g}", summary.max);
   }
 
   const RunConfig& config_;
   const ComparisonOptions& options_;
   Trainings& trainings_;
   std::vector<Candidate> grid_, settled_;
-  std::array<std::vector<std::size_t>, 2> lines_;  // generic, shaped: places in grid_
+  std::vector<std::vector<std::size_t>> lines_ = {{}, {}};  // generic, shaped: places in grid_
+  std::size_t n_trainings_ = 0;
 };
+
+/// One comparison: of all training rows, or of so many of them.
+struct Round {
+  ComparisonOptions options;
+  std::unique_ptr<Trainings> trainings;
+  std::unique_ptr<Contest> contest;
+};
+
+/// Rows known before the test of the last reported seed.
+std::int64_t n_known(const RunConfig& config, const ComparisonOptions& options) {
+  const tasks::TaskOptions task = task_for(config, options, options.n_seeds);
+  return std::ssize(rows_of(task, static_cast<std::uint64_t>(config.train.seed + options.n_seeds)).known);
+}
+
+probe::Verdict verdict_of(const std::vector<probe::ComparisonRow>& rows, const ComparisonOptions& options,
+                          const probe::ComparisonMetric& metric) {
+  return options.rows == Rows::kAll ? probe::decide(rows, metric) : probe::decide_baseline(rows, metric);
+}
 
 }  // namespace
 
@@ -187,15 +249,46 @@ Comparison compare(
                       "holds kernels against self-attention, and family = encoder-decoder has two sequences: "
                       "expected a task of one");
   }
-  Trainings trainings(config, options, progress);
-  Contest contest(config, options, trainings);
+  if (!options.sizes.empty() && !is_of_rows(config.task.name)) {
+    throw ConfigError(kWhere, fmt::format("sizes are numbers of rows, and {} has no rows: expected table or "
+                                          "series, or no sizes",
+                                          config.task.name));
+  }
+  if (config.task.name == "series" && options.match != Match::kSteps) {
+    throw ConfigError(kWhere,
+                      "match = parameters or operations with a series, which is read in two forms of "
+                      "different size: expected steps");
+  }
+  std::vector<Round> rounds;  // all are set up first, so that what is refused is refused before any work
+  for (std::size_t i = 0; i <= options.sizes.size(); ++i) rounds.push_back({options, nullptr, nullptr});
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    Round& round = rounds[i];
+    round.options.n_train = i < options.sizes.size() ? options.sizes[i] : 0;
+    round.trainings =
+        std::make_unique<Trainings>(config, round.options,
+                                    [&progress, &before, n = static_cast<std::int64_t>(rounds.size())](
+                                        std::int64_t done, std::int64_t of, const std::string& name) {
+                                      if (progress) progress(before + done, n * of, name);
+                                    });
+    round.contest = std::make_unique<Contest>(config, round.options, *round.trainings);
+  }
   Comparison comparison;
-  comparison.metric = trainings.metric();
-  comparison.screened = contest.screen();
-  comparison.rows = contest.report();
-  comparison.verdict = options.rows == Rows::kAll
-                           ? probe::decide(comparison.rows, comparison.metric)
-                           : probe::decide_baseline(comparison.rows, comparison.metric);
+  comparison.metric = rounds.back().trainings->metric();
+  for (Round& round : rounds) {
+    comparison.screened = round.contest->screen();
+    comparison.rows = round.contest->report();
+    before += static_cast<std::int64_t>(round.contest->n_trainings());
+    if (is_of_rows(config.task.name)) {
+      for (probe::ComparisonRow& reference : reference_rows(config, round.options))
+        comparison.rows.push_back(std::move(reference));
+    }
+    comparison.verdict = verdict_of(comparison.rows, options, comparison.metric);
+    if (options.sizes.empty()) break;
+    comparison.sizes.push_back({n_known(config, round.options), comparison.rows, comparison.verdict});
+  }
+  if (!comparison.sizes.empty() && options.rows == Rows::kAll)
+    comparison.overtaking = probe::overtaking(comparison.sizes, comparison.metric);
   comparison.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return comparison;
 }

@@ -11,7 +11,8 @@ namespace {
 bool has_queries_and_keys(const models::ModelOptions& model) { return nn::is_learned(model.attention.score); }
 
 bool compares_tokens(nn::Score score) {
-  return nn::is_learned(score) || score == nn::Score::kRawDot || score == nn::Score::kUntrainedGaussian;
+  return nn::is_learned(score) || score == nn::Score::kRawDot || score == nn::Score::kUntrainedGaussian ||
+         score == nn::Score::kFeatureGaussian;
 }
 
 /// Parameters that one more feature of the hidden layer adds in all layers: its weights to and from it, and

@@ -47,6 +47,7 @@ std::string name_of(const Kernel& kernel) {
   if (kernel.score == nn::Score::kSameToken) return "same token";
   const double h = kernel.bandwidth.front();
   if (kernel.score == nn::Score::kUntrainedGaussian) return fmt::format("untrained distance, h {:g}", h);
+  if (kernel.score == nn::Score::kFeatureGaussian) return fmt::format("Gaussian on the features, h {:g}", h);
   return fmt::format("{}{}, h {:g}", kernel.score == nn::Score::kFixedGaussian ? "Gaussian" : "exponential",
                      place(kernel), h);
 }
@@ -138,7 +139,8 @@ std::vector<Candidate> kernel_grid(const RunConfig& config, const tasks::TaskSha
                                    const std::vector<double>& bandwidths) {
   const bool is_text = shape.name == "text";
   const Bandwidths generic = generic_bandwidths(config, is_text, bandwidths);
-  std::vector<Kernel> kernels = {{.score = nn::Score::kUniform}, {.score = nn::Score::kSameToken}};
+  std::vector<Kernel> kernels = {{.score = nn::Score::kUniform}};
+  if (shape.n_symbols > 1) kernels.push_back({.score = nn::Score::kSameToken});
   for (const double h : generic.gaussian) {
     kernels.push_back({nn::Score::kFixedGaussian, RowKind::kGeneric, {h}, {1.0}, {0.0}});
   }
@@ -152,6 +154,20 @@ std::vector<Candidate> kernel_grid(const RunConfig& config, const tasks::TaskSha
   std::vector<Candidate> grid;
   for (const Kernel& kernel : kernels) grid.push_back(candidate(config, kernel, name_of(kernel)));
   return grid;
+}
+
+std::vector<Candidate> row_kernels(const RunConfig& config, const std::vector<double>& bandwidths) {
+  const auto gaussian = [](double h) {
+    return Kernel{.score = nn::Score::kFeatureGaussian, .bandwidth = {h}, .slope = {}, .offset = {}};
+  };
+  std::vector<Candidate> kernels = {candidate(config, {.score = nn::Score::kUniform}, "uniform")};
+  for (const double h : bandwidths) kernels.push_back(candidate(config, gaussian(h), name_of(gaussian(h))));
+  if (bandwidths.empty()) {
+    kernels.push_back(candidate(config, gaussian(1.0), "Gaussian on the features"));
+    kernels.back().row.bandwidth.reset();
+    kernels.back().bandwidth_by = BandwidthBy::kSplit;
+  }
+  return kernels;
 }
 
 std::vector<Candidate> learned_candidates(const RunConfig& config) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "src/probe/verdict.hpp"
@@ -7,10 +8,18 @@
 
 namespace headtorch::train {
 
+enum class BandwidthBy {
+  kModel,  ///< as the model says
+  kSplit,  ///< least leave-one-out error of the rows known before the test (train/row_references.hpp)
+};
+
 /// A row of a comparison still without numbers but for its steps, and the model to train for it.
 struct Candidate {
   probe::ComparisonRow row;
   models::ModelOptions model;
+  /// A series is read in two forms, lags and rows: all but the model, in place of the comparison's own.
+  std::optional<RunConfig> form = {};
+  BandwidthBy bandwidth_by = BandwidthBy::kModel;
 };
 
 /// Each position sees only itself.
@@ -22,6 +31,10 @@ Candidate no_mixing_candidate(const RunConfig& config);
 /// empty.
 std::vector<Candidate> kernel_grid(const RunConfig& config, const tasks::TaskShape& shape,
                                    const std::vector<double>& bandwidths);
+
+/// Uniform, and the Gaussian on the rows' features (nn::Score::kFeatureGaussian), its bandwidth chosen on
+/// each split's training rows, or one for each of `bandwidths`.
+std::vector<Candidate> row_kernels(const RunConfig& config, const std::vector<double>& bandwidths);
 
 /// One head and n_heads, in one layer and in n_layers; each once.
 std::vector<Candidate> learned_candidates(const RunConfig& config);

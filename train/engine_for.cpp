@@ -82,8 +82,6 @@ std::string why_modules(const RunConfig& config, const tasks::TaskShape& shape, 
   if (!device.is_cpu()) return "the device is not a CPU";
   if (kernels::kernels() == nullptr) return "this processor has neither AVX2 nor AVX-512";
   if (model.family == models::Family::kEncoderDecoder) return "it knows no encoder-decoder";
-  if (shape.n_features > 0) return "it reads tokens only, and this task has numbers beside them";
-  if (shape.measure == tasks::Measure::kReal) return "it learns classes only";
   if (model.attention.score != nn::Score::kDot)
     return named(nn::kScoreNames, static_cast<std::size_t>(model.attention.score), "score");
   if (model.attention.scale.kind == nn::ScaleKind::kLearned) return "it learns no temperature";
@@ -94,7 +92,7 @@ std::string why_modules(const RunConfig& config, const tasks::TaskShape& shape, 
   if (model.activation == nn::Activation::kSwiglu) return "activation swiglu is not among what it computes";
   if (model.attention.score_dropout > 0.0) return "it has no score_dropout";
   if (model.window > 0) return "it has no window";
-  if (!config.hide_token.empty()) return "it hides no tokens";
+  if (!config.hide_token.empty() || shape.asked_token >= 0) return "it hides no tokens";
   if (!model.head_kernels.empty()) return "it replaces no heads";
   if (train.entropy_weight > 0.0) return "it has no entropy_weight";
   if (train.recompute) return "recompute = true";
@@ -110,7 +108,7 @@ engine::Model engine_model(const models::MiniTransformer& module, const AdamW& o
   const Finder find(module, optimizer);
   engine::Model model;
   model.sizes = {options.n_layers, options.d_model, options.n_heads, options.d_ff,
-                 sizes.n_symbols,  sizes.n_classes, sizes.max_len};
+                 sizes.n_symbols,  sizes.n_classes, sizes.max_len,   sizes.n_features};
   model.causal = options.family == models::Family::kCausal;
   model.norm_place = options.norm;
   model.norm_kind = options.norm_kind;
@@ -124,6 +122,7 @@ engine::Model engine_model(const models::MiniTransformer& module, const AdamW& o
   model.label_smoothing = config.train.label_smoothing;
 
   model.embedding = find("embedding.weight");
+  model.features = find.linear("features");
   model.positions = find("position.table");
   if (options.position == nn::Position::kSinusoidal) {
     const double scale = nn::embedding_sd(options.init) / std::sqrt(0.5);

@@ -21,6 +21,7 @@ struct Counts {
   double loss = 0.0;
   std::int64_t positions = 0, right = 0, sequences_right = 0;
   double values = 0.0, squares = 0.0;  // of what is to be predicted, Measure::kReal
+  std::vector<double> errors = {};     // a counted position, in order
   double best = 0.0;
   bool knows_best = false;
 };
@@ -37,20 +38,28 @@ Counts by_modules(models::MiniTransformer& model, const tasks::Batch& batch, tor
   counts.right = right_BT.sum().item<std::int64_t>();
   counts.sequences_right = (right_BT == counted_BT).all(1).sum().item<std::int64_t>();
   if (tensors.values_BT.defined()) {
-    const torch::Tensor values = tensors.values_BT.index({counted_BT}).to(torch::kDouble);
-    counts.values = values.sum().item<double>();
-    counts.squares = values.square().sum().item<double>();
+    const torch::Tensor errors_BT = logits_BTC.squeeze(-1).to(torch::kDouble) - tensors.values_BT;
+    const torch::Tensor errors = errors_BT.index({counted_BT}).to(torch::kCPU).contiguous();
+    counts.errors.assign(errors.data_ptr<double>(), errors.data_ptr<double>() + errors.numel());
   }
   return counts;
 }
 
 Counts by_engine(engine::Engine& engine, std::int64_t share, const tasks::Batch& batch) {
-  const engine::Measured measured =
-      engine.measure(share, {batch.examples, batch.length, batch.tokens, batch.labels});
+  const engine::Measured measured = engine.measure(share, engine::sequences_of(batch));
   return {.loss = measured.counted.loss,
           .positions = measured.counted.positions,
           .right = measured.right,
           .sequences_right = measured.sequences_right};
+}
+
+void add_values(const tasks::Batch& batch, Counts& counts) {
+  for (std::size_t i = 0; i < batch.values.size(); ++i) {
+    if (batch.labels[i] == tasks::kNotCounted) continue;
+    const double value = batch.values[i];
+    counts.values += value;
+    counts.squares += value * value;
+  }
 }
 
 }  // namespace
@@ -60,6 +69,9 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
   const EvaluationMode mode(model);
   const std::int64_t examples_at_once = std::max<std::int64_t>(kTokensAtOnce / task.shape().seq_len, 1);
   const std::int64_t chunks = (n + examples_at_once - 1) / examples_at_once;
+  // An interval is of single errors, and the engine tells sums.
+  const bool has_interval = split == tasks::Split::kTest && task.shape().error_block > 0;
+  if (has_interval) engine = nullptr;
   if (engine != nullptr) engine->refresh();
   // Chunks are cut and summed the same way whatever the number of threads.
   std::vector<Counts> counts(static_cast<std::size_t>(chunks));
@@ -68,10 +80,11 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
       const std::int64_t first = chunk * examples_at_once;
       const tasks::Batch batch = task.batch(split, first, std::min(examples_at_once, n - first));
       Counts own = engine == nullptr ? by_modules(model, batch, device) : by_engine(*engine, share, batch);
+      add_values(batch, own);
       const std::vector<double> best = task.best_losses(batch);
       own.knows_best = !best.empty();
       own.best = std::accumulate(best.begin(), best.end(), 0.0);
-      counts[static_cast<std::size_t>(chunk)] = own;
+      counts[static_cast<std::size_t>(chunk)] = std::move(own);
     }
   });
   Counts total;
@@ -82,6 +95,7 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
     total.sequences_right += part.sequences_right;
     total.values += part.values;
     total.squares += part.squares;
+    total.errors.insert(total.errors.end(), part.errors.begin(), part.errors.end());
     total.best += part.best;
     total.knows_best = total.knows_best || part.knows_best;
   }
@@ -99,7 +113,13 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
   if (task.shape().measure == tasks::Measure::kReal) {
     const auto positions = static_cast<double>(total.positions);
     const double spread = total.squares - total.values * total.values / positions;
-    evaluation.rmse = std::sqrt(evaluation.loss);
+    for (double& error : total.errors) error *= task.shape().value_unit;
+    const auto absolute = [](double sum, double error) { return sum + std::abs(error); };
+    evaluation.rmse = std::sqrt(evaluation.loss) * task.shape().value_unit;
+    if (!total.errors.empty())
+      evaluation.mae = std::accumulate(total.errors.begin(), total.errors.end(), 0.0, absolute) / positions;
+    if (has_interval && !total.errors.empty())
+      evaluation.interval = error_interval(total.errors, task.shape().error_block);
     evaluation.r2 = spread > 0.0 ? 1.0 - total.loss / spread : std::numeric_limits<double>::quiet_NaN();
     return evaluation;
   }

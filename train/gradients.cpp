@@ -58,9 +58,9 @@ tasks::Batch Gradients::share_of_batch(std::int64_t share, std::int64_t batch_in
 
 engine::Counted Gradients::through_engine(std::int64_t share, std::int64_t batch_index, torch::Tensor& flat) {
   const tasks::Batch batch = share_of_batch(share, batch_index);
-  return engine_->accumulate(
-      share, {batch.examples, batch.length, batch.tokens, batch.labels, first_example(share)},
-      {static_cast<std::uint64_t>(options_.seed), batch_index}, flat.data_ptr<float>());
+  return engine_->accumulate(share, engine::sequences_of(batch, first_example(share)),
+                             {static_cast<std::uint64_t>(options_.seed), batch_index},
+                             flat.data_ptr<float>());
 }
 
 engine::Counted Gradients::through_modules(std::int64_t share, std::int64_t batch_index,

@@ -75,7 +75,7 @@ double bytes_through_engine(const RunConfig& config, const tasks::TaskShape& sha
   const auto replicas =
       number(choose_threads(config.train, std::llround(weights), config.train.batch * shape.seq_len));
   const engine::Sizes sizes{model.n_layers,  model.d_model,   model.n_heads, model.d_ff,
-                            shape.n_symbols, shape.n_classes, shape.seq_len};
+                            shape.n_symbols, shape.n_classes, shape.seq_len, shape.n_features};
   // A weight, two moments, a gradient a replica, and the weights as products read them, forward and backward.
   const double recorded = kRecorded * number(shape.seq_len) * 2.0 * number(shape.n_classes);
   return kProgramAlone + kFloat * ((5.0 + replicas) * weights + recorded) +

@@ -28,7 +28,7 @@ void label(SequenceLabels& labels, const std::vector<std::int64_t>& tokens, std:
     std::vector<std::string>& texts = labels.tokens.emplace_back();
     for (std::int64_t i = 0; i < length; ++i) {
       const bool padding = !labels.lengths.empty() && i >= labels.lengths[sample];
-      texts.push_back(padding ? std::string() : text_of(row[i]));
+      texts.push_back(padding ? std::string() : text_of(static_cast<std::size_t>(row - tokens.begin() + i)));
     }
   }
 }
@@ -58,14 +58,18 @@ models::ModelSizes sizes_for(const tasks::TaskShape& shape) {
           shape.seq_len,
           shape.n_features,
           {shape.source.n_symbols, shape.source.seq_len, shape.source.n_features},
-          {}};
+          {},
+          shape.n_compared};
 }
 
 models::ModelSizes sizes_for(const RunConfig& config, const tasks::Task& task) {
   models::ModelSizes sizes = sizes_for(task.shape());
+  if (task.shape().asked_token >= 0) sizes.hidden_tokens = {task.shape().asked_token};
   if (!config.hide_token.empty()) {
-    sizes.hidden_tokens = task.shape().source.seq_len > 0 ? task.parse_source(config.hide_token)
-                                                          : task.parse_tokens(config.hide_token);
+    const std::vector<std::int64_t> tokens = task.shape().source.seq_len > 0
+                                                 ? task.parse_source(config.hide_token)
+                                                 : task.parse_tokens(config.hide_token);
+    sizes.hidden_tokens.insert(sizes.hidden_tokens.end(), tokens.begin(), tokens.end());
   }
   return sizes;
 }
@@ -85,13 +89,13 @@ AttentionMaps record(models::MiniTransformer model, const tasks::Task& task, con
   maps.causal = options.family == models::Family::kCausal;
   maps.window = options.window > 0 ? options.window : -1;
   maps.hidden = model->sizes().hidden_tokens;
-  label(maps, inputs.tokens, inputs.length, [&](std::int64_t token) { return task.token_text(token); });
+  label(maps, inputs.tokens, inputs.length, [&](std::size_t at) { return task.position_text(inputs, at); });
   const tasks::Source& source = inputs.source;
   if (source.length > 0) {
     if (std::any_of(source.lengths.begin(), source.lengths.end(), [&](auto n) { return n < source.length; }))
       maps.source.lengths = source.lengths;
     label(maps.source, source.tokens, source.length,
-          [&](std::int64_t token) { return task.source_token_text(token); });
+          [&](std::size_t at) { return task.source_token_text(source.tokens[at]); });
     maps.image = image_of(task.shape().source.image, source.features, inputs.examples);
   } else {
     maps.image = image_of(task.shape().image, inputs.features, inputs.examples);
@@ -154,7 +158,7 @@ AttentionMaps record_attention(const RunConfig& config, const tasks::Task& task,
     if (length > most)
       throw DataError("input", fmt::format("has {} tokens, the model reads at most {}", length, most));
   };
-  check(inputs.length, shape.seq_len);
+  if (shape.asked_token < 0) check(inputs.length, shape.seq_len);  // rows have no positions
   check(inputs.source.length, shape.source.seq_len);
   return record(load_model(config, task, model), task, inputs, step, torch::kCPU);
 }

@@ -11,6 +11,7 @@
 
 #include "src/core/attention_maps.hpp"
 #include "src/tasks/task.hpp"
+#include "train/error_interval.hpp"
 #include "train/settings/config.hpp"
 
 // What the verbs need of training, without LibTorch's headers.
@@ -35,8 +36,9 @@ struct Evaluation {
       std::numeric_limits<double>::quiet_NaN();  ///< nats a counted position; NaN when nothing was counted
   double token_accuracy = std::numeric_limits<double>::quiet_NaN();  ///< NaN under Measure::kReal
   double sequence_accuracy = std::numeric_limits<double>::quiet_NaN();
-  std::optional<double> rmse, r2;   ///< Measure::kReal: root mean squared error, 1 - SSE/SST
-  std::optional<double> best_loss;  ///< of the best possible predictor on the same positions
+  std::optional<double> rmse, mae, r2;    ///< Measure::kReal: in original units; 1 - SSE/SST
+  std::optional<ErrorInterval> interval;  ///< where the task has an error_block
+  std::optional<double> best_loss;        ///< of the best possible predictor on the same positions
   /// Share of sequences right when the model reads its own answers; not for encoders.
   /// token/sequence_accuracy are teacher-forced.
   std::optional<double> free_running_accuracy;

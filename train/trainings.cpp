@@ -9,51 +9,25 @@
 #include "src/core/error.hpp"
 #include "src/core/interrupt.hpp"
 #include "train/replicas.hpp"
+#include "train/row_contest.hpp"
+#include "train/row_references.hpp"
+#include "train/shortened_task.hpp"
 #include "train/side_by_side.hpp"
 
 namespace headtorch::train {
 namespace {
 
-constexpr std::int64_t kTestExamples = 2000;  // some 30,000 positions: a standard error below 0.003
-
 bool is_text(const tasks::TaskShape& shape) { return shape.name == "text"; }
 
-/// Test examples of a training: none where validation decides, all of a text, enough of what can be drawn
-/// without end.
-std::int64_t test_examples(const tasks::Task& task, Purpose purpose) {
-  if (purpose == Purpose::kChoose) return 0;
-  const std::int64_t all = task.size(tasks::Split::kTest);
-  return is_text(task.shape()) ? all : std::min(all, kTestExamples);
-}
-
-/// The same task with fewer test examples and without free-running accuracy, which no row reports.
-class Shortened : public tasks::Task {
- public:
-  Shortened(std::unique_ptr<tasks::Task> task, Purpose purpose)
-      : task_(std::move(task)), n_test_(test_examples(*task_, purpose)) {}
-
-  const tasks::TaskShape& shape() const override { return task_->shape(); }
-  tasks::Batch batch(tasks::Split split, std::int64_t first, std::int64_t count) const override {
-    return task_->batch(split, first, count);
+probe::ComparisonMetric metric_of(const tasks::TaskOptions& task, const tasks::TaskShape& shape) {
+  if (is_of_rows(shape.name)) {
+    const bool is_series = shape.name == "series";
+    return {.name = "rmse",
+            .higher_is_better = false,
+            .best_possible = {},
+            .unit = "in units of " + (is_series ? task.column : task.target),
+            .sample = is_series ? "origin" : "split"};
   }
-  std::int64_t size(tasks::Split split) const override {
-    return split == tasks::Split::kTest ? n_test_ : task_->size(split);
-  }
-  std::string token_text(std::int64_t token) const override { return task_->token_text(token); }
-  std::vector<std::int64_t> parse_tokens(std::string_view input) const override {
-    return task_->parse_tokens(input);
-  }
-  std::string source_token_text(std::int64_t token) const override { return task_->source_token_text(token); }
-  std::vector<std::int64_t> parse_source(std::string_view input) const override {
-    return task_->parse_source(input);
-  }
-
- private:
-  std::unique_ptr<tasks::Task> task_;
-  std::int64_t n_test_;
-};
-
-probe::ComparisonMetric metric_of(const tasks::TaskShape& shape) {
   if (is_text(shape)) {
     return {.name = "loss", .higher_is_better = false, .best_possible = {}, .unit = "nats a character"};
   }
@@ -61,11 +35,6 @@ probe::ComparisonMetric metric_of(const tasks::TaskShape& shape) {
     return {
         .name = "rmse", .higher_is_better = false, .best_possible = {}, .unit = "root mean squared error"};
   return {.name = "token_accuracy", .higher_is_better = true, .best_possible = 1.0, .unit = ""};
-}
-
-RunConfig with_seed(RunConfig config, std::int64_t seed) {
-  config.train.seed = seed;
-  return config;
 }
 
 /// Thrown where a signal is noticed, and made an Error where the count of trainings is known.
@@ -81,21 +50,46 @@ void stop_on_signal() {
 }  // namespace
 
 RunConfig config_for(const Candidate& candidate, const RunConfig& base) {
-  RunConfig config = base;
+  RunConfig config = candidate.form.value_or(base);
   config.model = candidate.model;
   config.train.threads = 1;
   config.train.eval_every = config.train.heatmap_every = config.train.checkpoint_every = 0;
   return config;
 }
 
+tasks::TaskOptions task_for(const RunConfig& config, const ComparisonOptions& options, std::int64_t k) {
+  tasks::TaskOptions task = config.task;
+  if (!is_of_rows(task.name)) return task;
+  task.n_train = options.n_train;
+  if (task.name == "series") {
+    task.n_origins = options.n_seeds;
+    task.origin = std::max<std::int64_t>(k - 1, 0);
+  }
+  return task;
+}
+
 Trainings::Trainings(const RunConfig& config, const ComparisonOptions& options, Progress progress)
     : config_(config), options_(options), progress_(std::move(progress)) {
-  for (std::int64_t k = 0; k <= options.n_seeds; ++k) {
-    const std::int64_t seed = config.train.seed + k;
-    tasks_.emplace(seed, std::make_unique<Shortened>(make_task(with_seed(config, seed)),
-                                                     k == 0 ? Purpose::kChoose : Purpose::kReport));
+  for (RunConfig form : forms_of(config)) {
+    for (std::int64_t k = 0; k <= options.n_seeds; ++k) {
+      form.train.seed = config.train.seed + k;
+      form.task = task_for(form, options, k);
+      std::unique_ptr<tasks::Task> task = make_task(form);
+      const std::int64_t n_test =
+          k == 0 ? 0 : enough_test_examples(*task);  // the first seed chooses, by validation
+      tasks_.emplace(std::pair(form.task.attend, form.train.seed), shortened(std::move(task), n_test));
+    }
   }
-  metric_ = metric_of(shape());
+  metric_ = metric_of(config.task, shape());
+}
+
+const tasks::Task& Trainings::task(const RunConfig& form, std::int64_t seed) const {
+  return *tasks_.at({form.task.attend, seed});
+}
+
+double Trainings::bandwidth_of(const RunConfig& form, std::int64_t seed) const {
+  const tasks::TaskOptions task = task_for(form, options_, seed - config_.train.seed);
+  return common_bandwidth(rows_of(task, static_cast<std::uint64_t>(seed)));
 }
 
 std::vector<Outcome> Trainings::run(const std::vector<Job>& jobs) {
@@ -109,7 +103,7 @@ std::vector<Outcome> Trainings::replace(const std::vector<Job>& jobs, std::span<
     RunConfig config = config_for(*jobs[i].candidate, config_);
     config.train.seed = jobs[i].seed;
     outcome.value =
-        value_of(options_.replace(config, *tasks_.at(jobs[i].seed), trained[i].model, jobs[i].steps));
+        value_of(options_.replace(config, task(config, jobs[i].seed), trained[i].model, jobs[i].steps));
     return outcome;
   });
 }
@@ -143,6 +137,10 @@ Outcome Trainings::train(const Job& job) const {
   config.train.seed = job.seed;
   config.train.steps = job.steps;
   Outcome outcome;
+  if (job.candidate->bandwidth_by == BandwidthBy::kSplit) {
+    outcome.bandwidth = bandwidth_of(config, job.seed);
+    config.model.attention.bandwidth = {*outcome.bandwidth};
+  }
   RunObserver observer;
   if (job.purpose == Purpose::kChoose) {
     observer.on_evaluation = [&](std::int64_t, const Evaluation& evaluation, double) {
@@ -154,12 +152,17 @@ Outcome Trainings::train(const Job& job) const {
       outcome.model = files.at("model.safetensors");
     };
   }
-  const RunResult result = options_.train(config, *tasks_.at(job.seed), observer);
+  const RunResult result = options_.train(config, task(config, job.seed), observer);
   if (result.ending == Ending::kInterrupted) throw Stopped{ExitCode::kInterrupted};
   if (result.ending == Ending::kTerminated) throw Stopped{ExitCode::kTerminated};
-  if (job.purpose == Purpose::kReport) outcome.value = value_of(result.test);
+  if (job.purpose == Purpose::kReport) {
+    outcome.value = value_of(result.test);
+    outcome.mae = result.test.mae;
+    outcome.r2 = result.test.r2;
+  }
   if (result.ending == Ending::kDiverged) {
     outcome.value = Outcome{}.value;
+    if (outcome.mae) outcome.mae = outcome.r2 = outcome.value;
     outcome.model.clear();
   }
   outcome.seconds = result.seconds;

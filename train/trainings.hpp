@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct Job {
 
 struct Outcome {
   double value = std::numeric_limits<double>::quiet_NaN();  ///< the metric; NaN when the training diverged
+  std::optional<double> mae = {}, r2 = {};                  ///< Measure::kReal, of a report
+  std::optional<double> bandwidth = {};                     ///< under BandwidthBy::kSplit
   double seconds = 0.0;
   std::int64_t parameters = 0;
   std::string model;  ///< bytes of model.safetensors when it was to be kept and the training went well
@@ -35,6 +38,11 @@ struct Outcome {
 
 /// The configuration of one training, but for its seed and steps.
 RunConfig config_for(const Candidate& candidate, const RunConfig& base);
+
+/// A comparison's task under a seed, counted from the configured one: 0 chooses, 1 .. n_seeds report. A
+/// series is tested on one block of its last fifth after the other, the seed that chooses on validation data
+/// before the first.
+tasks::TaskOptions task_for(const RunConfig& config, const ComparisonOptions& options, std::int64_t k);
 
 /// Runs the trainings of one comparison. Refers to the config and options it was made from.
 class Trainings {
@@ -44,7 +52,11 @@ class Trainings {
   /// @throws what tasks::make_task throws.
   Trainings(const RunConfig& config, const ComparisonOptions& options, Progress progress);
 
-  const tasks::TaskShape& shape() const { return tasks_.begin()->second->shape(); }
+  const tasks::TaskShape& shape() const { return task(config_, config_.train.seed).shape(); }
+  /// Of another form of the task.
+  const tasks::TaskShape& shape(const RunConfig& form) const {
+    return task(form, config_.train.seed).shape();
+  }
   const probe::ComparisonMetric& metric() const { return metric_; }
   /// Says how many trainings there will be in all.
   void expect(std::size_t n) { expected_ = static_cast<std::int64_t>(n); }
@@ -60,11 +72,13 @@ class Trainings {
   std::vector<Outcome> side_by_side(const std::vector<Job>& jobs, std::string_view name, const Work& work);
   Outcome train(const Job& job) const;
   double value_of(const Evaluation& evaluation) const;
+  const tasks::Task& task(const RunConfig& form, std::int64_t seed) const;
+  double bandwidth_of(const RunConfig& form, std::int64_t seed) const;
 
   const RunConfig& config_;
   const ComparisonOptions& options_;
   Progress progress_;
-  std::map<std::int64_t, std::unique_ptr<const tasks::Task>> tasks_;  // by seed
+  std::map<std::pair<tasks::Attend, std::int64_t>, std::unique_ptr<const tasks::Task>> tasks_;  // by seed
   probe::ComparisonMetric metric_;
   std::int64_t done_ = 0, expected_ = 0;
 };

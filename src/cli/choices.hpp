@@ -16,6 +16,17 @@ namespace headtorch::cli {
 [[noreturn]] void refuse_choice(std::string_view flag, std::string_view text,
                                 const std::vector<std::string_view>& allowed);
 
+/// The value beside the name that `text` is, of pairs (name, value).  @throws UsageError where it is none.
+template <typename Choices>
+auto choose(std::string_view flag, std::string_view text, const Choices& choices) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    names.push_back(name);
+  }
+  refuse_choice(flag, text, names);
+}
+
 /// What --layer names: a layer of every stack ("1"), or of one ("C1"; docs/reading_heads.md).
 struct LayerChoice {
   std::int64_t layer = 0;

@@ -11,6 +11,7 @@
 #include "src/cli/stored_run.hpp"
 #include "src/core/error.hpp"
 #include "src/report/figures.hpp"
+#include "src/report/learning_curve_figure.hpp"
 #include "src/tasks/task.hpp"
 
 namespace headtorch::cli {
@@ -59,9 +60,19 @@ std::string ComparisonFiles::write(const nlohmann::ordered_json& document,
     figure.format = format;
     folder_->write(name, report::draw_comparison(comparison.rows, comparison.metric, figure));
   }
+  std::string pictures = "compare.png, compare.svg";
+  if (!comparison.sizes.empty()) {
+    report::LearningCurveFigure curve{title, comparison.overtaking, report::Format::kPng};
+    for (const auto& [format, name] :
+         {std::pair{report::Format::kPng, "sizes.png"}, std::pair{report::Format::kSvg, "sizes.svg"}}) {
+      curve.format = format;
+      folder_->write(name, report::draw_learning_curve(comparison.sizes, comparison.metric, curve));
+    }
+    pictures += ", sizes.png, sizes.svg";
+  }
   const std::string name = is_new_ ? "result.json" : "compare.json";
   folder_->write(name, document_text(document));
-  return fmt::format("Written: {} ({}, compare.png, compare.svg)\n", folder_->path().string(), name);
+  return fmt::format("Written: {} ({}, {})\n", folder_->path().string(), name, pictures);
 }
 
 }  // namespace headtorch::cli

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,15 +21,18 @@
 #include "src/core/log.hpp"
 #include "src/report/table.hpp"
 #include "src/report/text.hpp"
+#include "train/row_contest.hpp"
 
 namespace headtorch::cli {
 namespace {
 
 constexpr std::int64_t kMostSteps = 700, kMostSeeds = 32;
+// An example of rows has up to 256 tokens; with these a comparison of some 1,000 rows takes minutes.
+constexpr std::int64_t kMostRowSteps = 200, kMostRowBatch = 4, kMostRows = 1'000'000;
 
 struct ComparisonFlags {
   RunFlags run;
-  std::string seeds, bandwidths, match = "steps", out;
+  std::string seeds, bandwidths, match = "steps", out, sizes, season;
   bool json = false, quiet = false;
 };
 
@@ -42,6 +46,43 @@ void shorten(train::RunConfig& config) {
   config.train.steps = std::min(config.train.steps, kMostSteps);
   config.model.dropout = 0.0;
   config.model.attention.attention_dropout = 0.0;
+  if (!train::is_of_rows(config.task.name)) return;
+  config.train.steps = std::min(config.train.steps, kMostRowSteps);
+  if (config.task.name == "table" || config.task.attend == tasks::Attend::kRows)
+    config.train.batch = std::min(config.train.batch, kMostRowBatch);
+}
+
+/// Numbers of rows, ascending.
+std::vector<std::int64_t> sizes_of(const std::string& text) {
+  std::vector<std::int64_t> sizes;
+  for (const double size : positive_numbers("--sizes", text)) {
+    if (size != std::floor(size) || size > static_cast<double>(kMostRows))
+      throw ConfigError("--sizes", fmt::format("{:g} is not allowed, expected whole numbers of rows", size));
+    sizes.push_back(static_cast<std::int64_t>(size));
+  }
+  std::sort(sizes.begin(), sizes.end());
+  return sizes;
+}
+
+/// The metric at each size, and who is ahead.
+std::string sizes_table(const train::Comparison& comparison) {
+  report::Table table;
+  table.headers = {"model"};
+  table.align = {report::Align::kLeft};
+  for (const probe::SizePoint& point : comparison.sizes) {
+    table.headers.push_back(fmt::format("{} rows", point.n));
+    table.align.push_back(report::Align::kRight);
+  }
+  // Chosen kernels and what references chose differ in name from size to size, not in place.
+  const std::vector<probe::ComparisonRow>& last = comparison.sizes.back().rows;
+  for (std::size_t i = 0; i < last.size(); ++i) {
+    table.rows.push_back({last[i].name});
+    for (const probe::SizePoint& point : comparison.sizes) {
+      table.rows.back().push_back(
+          i < point.rows.size() ? report::readable(probe::summarise(point.rows[i].values).mean) : "-");
+    }
+  }
+  return report::to_text(table);
 }
 
 std::string kind_heading(probe::RowKind kind) {
@@ -54,6 +95,8 @@ std::string kind_heading(probe::RowKind kind) {
       return "shaped kernel";
     case probe::RowKind::kLearned:
       return "learned";
+    case probe::RowKind::kReference:
+      return "reference";
     case probe::RowKind::kReplaced:
       return "replaced";
   }
@@ -86,7 +129,7 @@ std::string table(const train::Comparison& comparison) {
 std::string heading(const train::RunConfig& config, const ComparisonFlags& flags, std::int64_t n_seeds,
                     const probe::ComparisonMetric& metric) {
   return fmt::format("{}: {}{}, {} after {}{}", config.task.name, metric.name,
-                     metric.unit.empty() ? "" : ", " + metric.unit, report::counted(n_seeds, "seed"),
+                     metric.unit.empty() ? "" : ", " + metric.unit, report::counted(n_seeds, metric.sample),
                      report::counted(config.train.steps, "step"),
                      flags.match == "steps" ? "" : ", equal " + flags.match);
 }
@@ -95,8 +138,12 @@ std::string summary(const train::RunConfig& config, const std::string& head,
                     const train::Comparison& comparison) {
   std::string text = head + "\n\n" + table(comparison);
   text += fmt::format("\n{}\n\n{}\n", comparison.verdict.reason, comparison.verdict.verdict);
-  const std::string file = config.task.file.empty() ? "" : " --file " + config.task.file;
-  return text + fmt::format("\nNext: {} train {}{}\n", command_name(), config.task.name, file);
+  if (!comparison.sizes.empty())
+    text += fmt::format("\n{}\n{}\n", sizes_table(comparison), comparison.overtaking);
+  std::string asked = config.task.file.empty() ? "" : " --file " + config.task.file;
+  if (!config.task.column.empty()) asked += " --column " + config.task.column;
+  if (!config.task.target.empty()) asked += " --target " + config.task.target;
+  return text + fmt::format("\nNext: {} train {}{}\n", command_name(), config.task.name, asked);
 }
 
 train::Match match_of(const std::string& text) {
@@ -122,6 +169,8 @@ ExitCode run_comparison(ComparisonFlags flags, train::Rows rows) {
   train::check(config);
   if (!flags.seeds.empty()) options.n_seeds = whole_number("--seeds", flags.seeds, 1, kMostSeeds);
   if (!flags.bandwidths.empty()) options.bandwidths = positive_numbers("--bandwidth", flags.bandwidths);
+  if (!flags.sizes.empty()) options.sizes = sizes_of(flags.sizes);
+  if (!flags.season.empty()) options.season = whole_number("--season", flags.season, 1, kMostRows);
   options.screen_steps = std::min(options.screen_steps, config.train.steps);
   ComparisonFiles files(std::move(run), flags.out, config.task.name);
 
@@ -154,6 +203,12 @@ void add_comparison_verb(CLI::App& program, Action& action, const ComparisonVerb
   verb->add_option("--bandwidth", flags->bandwidths,
                    "Bandwidths of the generic kernels to try in place of the usual ones, such as 0.5,1,2")
       ->type_name("LIST");
+  verb->add_option("--sizes", flags->sizes,
+                   "Once more with so many training rows each, such as 50,100,200 (table, series)")
+      ->type_name("LIST");
+  verb->add_option("--season", flags->season,
+                   "Steps of a season, for the last value a season before (series; auto: the best lag)")
+      ->type_name("N");
   if (about.rows == train::Rows::kAll) {
     verb->add_option(
             "--match", flags->match,

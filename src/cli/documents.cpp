@@ -24,6 +24,8 @@ const char* kind_name(probe::RowKind kind) {
       return "shaped";
     case probe::RowKind::kLearned:
       return "learned";
+    case probe::RowKind::kReference:
+      return "reference";
     case probe::RowKind::kReplaced:
       return "replaced";
   }
@@ -34,6 +36,13 @@ void add_accuracies(ordered_json& document, const train::Evaluation& evaluation)
   document["loss"] = json_number(evaluation.loss);
   if (evaluation.r2) {
     document["rmse"] = json_number(evaluation.rmse);
+    if (evaluation.mae) document["mae"] = json_number(evaluation.mae);
+    if (evaluation.interval) {
+      document["rmse_low"] = json_number(evaluation.interval->rmse_low);
+      document["rmse_high"] = json_number(evaluation.interval->rmse_high);
+      document["mae_low"] = json_number(evaluation.interval->mae_low);
+      document["mae_high"] = json_number(evaluation.interval->mae_high);
+    }
     document["r2"] = json_number(evaluation.r2);
   } else {
     document["token_accuracy"] = json_number(evaluation.token_accuracy);
@@ -95,19 +104,44 @@ ordered_json row_document(const probe::ComparisonRow& row, const probe::Comparis
                           const probe::ComparisonMetric& metric) {
   ordered_json values = {{"name", metric.name}};
   values.update(over_seeds(row.values));
-  return {{"name", row.name},
-          {"score", row.score},
-          {"kind", kind_name(row.kind)},
-          {"n_heads", row.n_heads},
-          {"n_layers", row.n_layers},
-          {"bandwidth", json_number(row.bandwidth)},
-          {"kernel_slope", json_number(row.kernel_slope)},
-          {"kernel_offset", json_number(row.kernel_offset)},
-          {"parameters", row.parameters},
-          {"seconds", json_number(row.seconds)},
-          {"skill", mean_skill(row, no_mixing, metric)},
-          {"metric", values},
-          {"steps", row.steps}};
+  ordered_json document = {{"name", row.name},
+                           {"score", row.score.empty() ? ordered_json(nullptr) : ordered_json(row.score)},
+                           {"kind", kind_name(row.kind)},
+                           {"n_heads", row.n_heads},
+                           {"n_layers", row.n_layers},
+                           {"bandwidth", json_number(row.bandwidth)},
+                           {"kernel_slope", json_number(row.kernel_slope)},
+                           {"kernel_offset", json_number(row.kernel_offset)},
+                           {"parameters", row.parameters},
+                           {"seconds", json_number(row.seconds)},
+                           {"skill", mean_skill(row, no_mixing, metric)},
+                           {"metric", values},
+                           {"steps", row.steps}};
+  if (!row.mae.empty()) {
+    document["metrics"] = {
+        {metric.name, over_seeds(row.values)}, {"mae", over_seeds(row.mae)}, {"r2", over_seeds(row.r2)}};
+  }
+  return document;
+}
+
+/// Each row but no mixing, with its difference to the reference.
+ordered_json rows_document(const std::vector<probe::ComparisonRow>& rows,
+                           const probe::ComparisonRow* no_mixing, const probe::ComparisonMetric& metric) {
+  const probe::ComparisonRow* reference = reference_of(rows);
+  ordered_json table = ordered_json::array();
+  for (const auto& row : rows) {
+    if (&row == no_mixing) continue;
+    table.push_back(row_document(row, no_mixing, metric));
+    table.back()["difference"] = difference(row, reference);
+  }
+  return table;
+}
+
+const probe::ComparisonRow* no_mixing_of(const std::vector<probe::ComparisonRow>& rows) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [](const probe::ComparisonRow& row) {
+    return row.kind == probe::RowKind::kNoMixing;
+  });
+  return found == rows.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -193,36 +227,37 @@ ordered_json run_document(const std::string& run, const train::RunConfig& config
 
 ordered_json comparison_document(const train::RunConfig& config, const train::Comparison& comparison,
                                  std::string_view match) {
-  const auto& rows = comparison.rows;
-  const auto is_no_mixing = [](const probe::ComparisonRow& row) {
-    return row.kind == probe::RowKind::kNoMixing;
-  };
-  const auto found = std::find_if(rows.begin(), rows.end(), is_no_mixing);
-  const probe::ComparisonRow* no_mixing = found == rows.end() ? nullptr : &*found;
-
-  const probe::ComparisonRow* reference = reference_of(rows);
-  ordered_json table = ordered_json::array(), screened = ordered_json::array();
-  for (const auto& row : rows) {
-    if (&row == no_mixing) continue;
-    table.push_back(row_document(row, no_mixing, comparison.metric));
-    table.back()["difference"] = difference(row, reference);
-  }
+  const probe::ComparisonRow* no_mixing = no_mixing_of(comparison.rows);
+  ordered_json screened = ordered_json::array();
   for (const auto& row : comparison.screened)
     screened.push_back(row_document(row, nullptr, comparison.metric));
-  return {{"task", config.task.name},
-          {"steps", config.train.steps},
-          {"match", match},
-          {"rows", table},
-          {"best_possible", json_number(comparison.metric.best_possible)},
-          {"no_mixing",
-           no_mixing ? json_number(probe::summarise(no_mixing->values).mean) : ordered_json(nullptr)},
-          {"no_mixing_row",
-           no_mixing ? row_document(*no_mixing, no_mixing, comparison.metric) : ordered_json(nullptr)},
-          {"outcome", comparison.verdict.outcome},
-          {"verdict", comparison.verdict.verdict},
-          {"verdict_reason", comparison.verdict.reason},
-          {"screened", screened},
-          {"seconds", json_number(comparison.seconds)}};
+  ordered_json document = {
+      {"task", config.task.name},
+      {"steps", config.train.steps},
+      {"match", match},
+      {"rows", rows_document(comparison.rows, no_mixing, comparison.metric)},
+      {"best_possible", json_number(comparison.metric.best_possible)},
+      {"no_mixing",
+       no_mixing ? json_number(probe::summarise(no_mixing->values).mean) : ordered_json(nullptr)},
+      {"no_mixing_row",
+       no_mixing ? row_document(*no_mixing, no_mixing, comparison.metric) : ordered_json(nullptr)},
+      {"outcome", comparison.verdict.outcome},
+      {"verdict", comparison.verdict.verdict},
+      {"verdict_reason", comparison.verdict.reason},
+      {"screened", screened},
+      {"seconds", json_number(comparison.seconds)}};
+  if (!comparison.sizes.empty()) {
+    ordered_json sizes = ordered_json::array();
+    for (const probe::SizePoint& point : comparison.sizes) {
+      sizes.push_back({{"n", point.n},
+                       {"rows", rows_document(point.rows, no_mixing_of(point.rows), comparison.metric)},
+                       {"outcome", point.verdict.outcome},
+                       {"verdict", point.verdict.verdict}});
+    }
+    document["sizes"] = sizes;
+    document["overtaking"] = comparison.overtaking;
+  }
+  return document;
 }
 
 }  // namespace headtorch::cli

@@ -52,16 +52,6 @@ constexpr std::array<std::pair<std::string_view, report::ColorRange>, 3> kColorR
      {"head", report::ColorRange::kHead},
      {"log", report::ColorRange::kLog}}};
 
-template <typename Choices>
-auto choose(std::string_view flag, std::string_view text, const Choices& choices) {
-  std::vector<std::string_view> names;
-  for (const auto& [name, value] : choices) {
-    if (name == text) return value;
-    names.push_back(name);
-  }
-  refuse_choice(flag, text, names);
-}
-
 struct Formats {
   std::vector<ArtifactFormat> files;
   bool html = false;

@@ -16,8 +16,8 @@
 #include "src/cli/output.hpp"
 #include "src/cli/verbs.hpp"
 #include "src/core/log.hpp"
+#include "src/core/nearest.hpp"
 #include "src/report/text.hpp"
-#include "train/settings/nearest.hpp"
 
 namespace headtorch::cli {
 namespace {
@@ -71,10 +71,10 @@ UsageError unexpected_argument(const CLI::App& verb) {
             fmt::format("\"{}\" is one argument too many", rest.empty() ? "" : rest.front())};
   }
   const std::string name = flag->substr(0, flag->find('='));
-  std::string meant = train::nearest(name, flags_of(verb));
+  std::string meant = nearest(name, flags_of(verb));
   if (meant.empty())
-    meant = train::nearest(std::string_view(name).substr(std::min(name.find_first_not_of('-'), name.size())),
-                           flags_of(verb));
+    meant = nearest(std::string_view(name).substr(std::min(name.find_first_not_of('-'), name.size())),
+                    flags_of(verb));
   return {verb.get_name(),
           fmt::format("{} is no flag{}", name,
                       meant.empty() ? "; --help lists them" : ", did you mean " + meant + "?")};
@@ -107,6 +107,9 @@ ExitCode parse_and_run(int argc, char** argv) {
   add_generate(program, action);
   add_compare(program, action);
   add_baseline(program, action);
+  add_regress(program, action);
+  add_predict(program, action);
+  add_scale(program, action);
   add_tasks(program, action);
   add_presets(program, action);
   program.footer(fmt::format("{} VERB --help explains one verb. Example:\n  {} train reverse", command_name(),

@@ -80,12 +80,16 @@ void add_setting_flags(CLI::App& verb, RunFlags& flags, const Wanted& wanted) {
   }
 }
 
-void add_source_flags(CLI::App& verb, RunFlags& flags) {
-  verb.add_option("TASK", flags.task, "What to learn, see `tasks`; may be left out when a config names it")
-      ->type_name("");
+void add_file_flags(CLI::App& verb, RunFlags& flags) {
   verb.add_option("--config", flags.config_file, "TOML file with [task], [model], [train]")
       ->type_name("FILE");
   verb.add_option("--preset", flags.preset, "Built-in settings, see `presets`")->type_name("NAME");
+}
+
+void add_source_flags(CLI::App& verb, RunFlags& flags) {
+  verb.add_option("TASK", flags.task, "What to learn, see `tasks`; may be left out when a config names it")
+      ->type_name("");
+  add_file_flags(verb, flags);
 }
 
 train::RunConfig resolve(const RunFlags& flags, const Adjust& adjust) {

@@ -24,6 +24,8 @@ struct RunFlags {
 using Wanted = std::function<bool(const train::Setting&)>;
 /// Declares a flag for each setting wanted. `flags` must outlive the verb.
 void add_setting_flags(CLI::App& verb, RunFlags& flags, const Wanted& wanted);
+/// Declares --config and --preset.
+void add_file_flags(CLI::App& verb, RunFlags& flags);
 /// Declares TASK, --config and --preset.
 void add_source_flags(CLI::App& verb, RunFlags& flags);
 

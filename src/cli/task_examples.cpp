@@ -38,7 +38,8 @@ Side example_side(const tasks::Task& task, const tasks::Batch& batch, std::int64
   side.image = task.shape().image;
   side.tokens = slice(batch.tokens, i * batch.length, batch.length);
   side.features = slice(batch.features, i * batch.length * side.n_features, batch.length * side.n_features);
-  for (const std::int64_t token : side.tokens) side.shown.push_back(task.token_text(token));
+  for (std::int64_t at = i * batch.length; at < (i + 1) * batch.length; ++at)
+    side.shown.push_back(task.position_text(batch, static_cast<std::size_t>(at)));
   return side;
 }
 

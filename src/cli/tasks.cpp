@@ -62,8 +62,8 @@ ExitCode list_tasks(const TasksFlags& flags) {
   std::vector<std::string> both;
   for (const auto& task : all) {
     if (task.translates) both.push_back(task.name);
-    table.rows.push_back({task.name, or_file(task.n_symbols), std::to_string(task.seq_len),
-                          or_file(task.n_test), reading_name(task.reading), task.summary});
+    table.rows.push_back({task.name, or_file(task.n_symbols), or_file(task.seq_len), or_file(task.n_test),
+                          reading_name(task.reading), task.summary});
   }
   print(report::to_text(table));
   print(

@@ -93,6 +93,15 @@ std::string test_summary(const train::RunConfig& config, const train::Evaluation
     std::string text =
         fmt::format("root mean squared error {} on {} held-out sequences, R2 {}",
                     report::readable(test.rmse.value_or(0.0), 3), test.n, report::readable(*test.r2, 3));
+    if (test.interval) {
+      text = fmt::format(
+          "root mean squared error {} (95 %: {} to {}), mean absolute error {} in {} on {} held-out rows, R2 "
+          "{}",
+          report::readable(test.rmse.value_or(0.0), 4), report::readable(test.interval->rmse_low, 4),
+          report::readable(test.interval->rmse_high, 4), report::readable(test.mae.value_or(0.0), 4),
+          config.task.name == "series" ? config.task.column : config.task.target, test.counted,
+          report::readable(*test.r2, 3));
+    }
     if (test.best_loss)
       text += fmt::format("; the best possible {}", report::readable(std::sqrt(*test.best_loss), 3));
     return text;

@@ -23,6 +23,9 @@ void add_ablate(CLI::App& program, Action& action);
 void add_generate(CLI::App& program, Action& action);
 void add_compare(CLI::App& program, Action& action);
 void add_baseline(CLI::App& program, Action& action);
+void add_regress(CLI::App& program, Action& action);
+void add_predict(CLI::App& program, Action& action);
+void add_scale(CLI::App& program, Action& action);
 void add_tasks(CLI::App& program, Action& action);
 void add_presets(CLI::App& program, Action& action);
 

@@ -16,7 +16,7 @@ namespace {
 MultiHeadAttentionOptions cross_options(MultiHeadAttentionOptions options,
                                         std::map<std::int64_t, HeadKernel> head_kernels) {
   const Score score = options.attention.score;
-  if (score == Score::kSelf || score == Score::kSameToken) {
+  if (is_of_one_sequence(score)) {
     throw ConfigError(
         "nn.decoder",
         fmt::format("score {} in an encoder-decoder, expected one that works between two sequences",

@@ -56,7 +56,8 @@ torch::Tensor EncoderImpl::forward(torch::Tensor x_BTD, const Context& context) 
   AttentionCall call{.mask = context.mask,
                      .keep = probe == nullptr ? Keep::kOutput : probe->keep,
                      .tokens_BS = context.tokens_BS,
-                     .dropout = context.dropout};
+                     .dropout = context.dropout,
+                     .rows_BSF = context.rows_BSF};
   const bool gated = probe != nullptr && probe->gates_LH.defined();
   if (gated) {
     check_shape("nn.encoder", "gates", probe->gates_LH.sizes(),

@@ -63,6 +63,7 @@ struct Context {
   DropoutStream* dropout = nullptr;         ///< null: torch's generator
   HeadProbe* probe = nullptr;               ///< null: nothing is kept
   std::vector<KeyValues>* cache = nullptr;  ///< one a layer: x then stands behind what is cached
+  torch::Tensor rows_BSF = {};  ///< floating, of all keys; needed under Score::kFeatureGaussian only
 };
 
 /// Whether a layer keeps what its backward needs, or computes it again (Chen et al. 2016, arXiv:1604.06174).

@@ -117,8 +117,12 @@ MultiHeadAttentionResult MultiHeadAttentionImpl::forward(const torch::Tensor& x_
 torch::Tensor MultiHeadAttentionImpl::scores(const torch::Tensor& x_BTD, const torch::Tensor& memory_BSD) {
   Projected projected = project(x_BTD, memory_BSD);
   turn(projected, 0);
-  return compare(
-      {projected.q, projected.k, {}, attention::whole(x_BTD.size(1), memory_BSD.size(1)), x_BTD.options()});
+  return compare({projected.q,
+                  projected.k,
+                  {},
+                  {},
+                  attention::whole(x_BTD.size(1), memory_BSD.size(1)),
+                  x_BTD.options()});
 }
 
 bool MultiHeadAttentionImpl::drops() const {
@@ -225,7 +229,7 @@ torch::Tensor MultiHeadAttentionImpl::in_blocks(const Projected& projected, cons
     for (const torch::Tensor& parameter : position_->parameters()) input.captured.push_back(parameter);
   }
   input.rows_at_once = rows_at_once(call.mask, batch * n_heads, piece.keys);
-  AttentionCall piece_call{.mask = call.mask, .tokens_BS = call.tokens_BS};
+  AttentionCall piece_call{.mask = call.mask, .tokens_BS = call.tokens_BS, .rows_BSF = call.rows_BSF};
   const std::optional<DropoutStream> stream =
       call.dropout == nullptr ? std::nullopt : std::optional(*call.dropout);
   constexpr std::int64_t kMasksABlock = 2;  // hidden keys, dropped weights
@@ -300,7 +304,8 @@ void MultiHeadAttentionImpl::turn(Projected& projected, std::int64_t first) cons
 }
 
 ScoreInput MultiHeadAttentionImpl::score_input(const Projected& projected, const AttentionCall& call) const {
-  return {projected.q, projected.k, call.tokens_BS, projected.positions(), projected.v_BHSE.options()};
+  return {projected.q,   projected.k,           call.tokens_BS,
+          call.rows_BSF, projected.positions(), projected.v_BHSE.options()};
 }
 
 torch::Tensor MultiHeadAttentionImpl::compare(const ScoreInput& input) {

@@ -57,6 +57,7 @@ struct AttentionCall {
   Edit edit_heads = {};    ///< heads' outputs [B, H, T, E] before gates and merging
   KeyValues* cache = nullptr;    ///< read and added to; the mask is then over all keys. For evaluation only
   std::int64_t first_query = 0;  ///< position of the first query, in cross-attention
+  torch::Tensor rows_BSF = {};   ///< floating, of all keys; needed under Score::kFeatureGaussian
 };
 
 struct MultiHeadAttentionResult {

@@ -39,6 +39,11 @@ constexpr Compares compares(Score score) {
 /// Whether it has queries and keys that are learned.
 constexpr bool is_learned(Score score) { return compares(score) == Compares::kProjections; }
 
+/// Whether it compares what stands at positions of one and the same sequence.
+constexpr bool is_of_one_sequence(Score score) {
+  return score == Score::kSelf || score == Score::kSameToken || score == Score::kFeatureGaussian;
+}
+
 /// How a token knows where it stands.
 enum class Position {
 #define HEADTORCH_POSITION(id, name, acts, make) id,
@@ -86,7 +91,8 @@ struct Scale {
 struct ScoreOptions {
   Score score = Score::kDot;
   Scale scale = {};
-  std::vector<double> bandwidth = {1.0};      ///< in positions; under kUntrainedGaussian in units of x
+  std::vector<double> bandwidth = {1.0};      ///< in positions; of kUntrainedGaussian and kFeatureGaussian in
+                                              ///< units of what they compare
   std::vector<double> kernel_slope = {1.0};   ///< 1 relative, -1 mirrored, 0 absolute
   std::vector<double> kernel_offset = {0.0};  ///< in positions
   double attention_dropout = 0.0;             ///< on weights, after the softmax

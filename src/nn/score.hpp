@@ -18,6 +18,7 @@ namespace headtorch::nn {
 struct ScoreInput {
   torch::Tensor q, k;       ///< as compares(Score) says, of the piece's queries and keys
   torch::Tensor tokens_BS;  ///< int64, of all keys of the sequence; may be undefined
+  torch::Tensor rows_BSF;   ///< numbers by which positions are alike, of all keys; may be undefined
   attention::Piece piece = {};
   torch::TensorOptions options = {};  ///< of what is returned
 };

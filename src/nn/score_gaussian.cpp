@@ -4,6 +4,7 @@
 
 #include "src/attention/per_head.hpp"
 #include "src/attention/scores.hpp"
+#include "src/core/error.hpp"
 #include "src/nn/score.hpp"
 
 namespace headtorch::nn {
@@ -46,6 +47,33 @@ class UntrainedGaussianScore final : public ScoreFunction {
   std::int64_t n_heads_;
 };
 
+/// The same on the rows that a task's positions stand for, as they were read: no layer changes them.
+class FeatureGaussianScore final : public ScoreFunction {
+ public:
+  FeatureGaussianScore(const ScoreOptions& options, const ScoreSizes& sizes)
+      : bandwidth_(options.bandwidth), n_heads_(sizes.n_heads) {}
+
+  torch::Tensor forward(const ScoreInput& input) override {
+    const attention::Piece& piece = input.piece;
+    if (!input.rows_BSF.defined() || input.rows_BSF.size(1) < piece.first_query + piece.queries) {
+      throw ShapeError(
+          "nn.score",
+          "score feature-gaussian needs the numbers of each position, and works on self-attention only");
+    }
+    const torch::Tensor rows_B1SF = input.rows_BSF.detach().to(input.options.dtype()).unsqueeze(1);
+    const torch::Tensor h_H11 = attention::per_head("nn.score", "bandwidth", bandwidth_, n_heads_,
+                                                    input.options.requires_grad(false));
+    return attention::gaussian_scores(rows_B1SF.narrow(2, piece.first_query, piece.queries),
+                                      rows_B1SF.narrow(2, piece.first_key, piece.keys),
+                                      std::vector<double>{1.0}) /
+           h_H11.square();
+  }
+
+ private:
+  std::vector<double> bandwidth_;
+  std::int64_t n_heads_;
+};
+
 }  // namespace
 
 std::shared_ptr<ScoreFunction> make_gaussian_score(const ScoreOptions&, const ScoreSizes& sizes) {
@@ -55,6 +83,11 @@ std::shared_ptr<ScoreFunction> make_gaussian_score(const ScoreOptions&, const Sc
 std::shared_ptr<ScoreFunction> make_untrained_gaussian_score(const ScoreOptions& options,
                                                              const ScoreSizes& sizes) {
   return std::make_shared<UntrainedGaussianScore>(options, sizes);
+}
+
+std::shared_ptr<ScoreFunction> make_feature_gaussian_score(const ScoreOptions& options,
+                                                           const ScoreSizes& sizes) {
+  return std::make_shared<FeatureGaussianScore>(options, sizes);
 }
 
 }  // namespace headtorch::nn

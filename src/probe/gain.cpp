@@ -7,28 +7,39 @@
 namespace headtorch::probe {
 namespace {
 
-/// The row with the largest mean gain; rows that gave NaN come last. `rows` holds one at least.
-Gain best_gain(const std::vector<const ComparisonRow*>& rows, const ComparisonRow& reference,
-               const ComparisonMetric& metric) {
-  Gain best = gain(*rows.front(), reference, metric);
-  for (const ComparisonRow* row : rows) {
-    const Gain next = gain(*row, reference, metric);
-    if (std::isfinite(next.summary.mean) && !(next.summary.mean <= best.summary.mean)) {
-      best = next;
-    }
-  }
-  return best;
-}
-
 std::string named_amount(const Gain& gain, const ComparisonMetric& metric) {
   return fmt::format("{}, {}", gain.row->name, amount(gain, metric));
+}
+
+/// How much the best kernel and the best learned model differ from one seed or split to the next; nothing
+/// where there is no learned one or only one seed.
+std::string steadiness(const Sides& sides, const ComparisonMetric& metric) {
+  const ComparisonRow& reference = *sides.no_mixing;
+  if (sides.learned.empty() || reference.values.size() < 2) return {};
+  const ComparisonRow& kernel = *best_gain(sides.fixed(), reference, metric).row;
+  const ComparisonRow& learned = *best_gain(sides.learned, reference, metric).row;
+  const Summary of_kernel = summarise(kernel.values), of_learned = summarise(learned.values);
+  if (!std::isfinite(of_kernel.mean) || !std::isfinite(of_learned.mean)) return {};
+  return fmt::format("\nSteadiness: over {}, {} varied by {} ({} to {}), {} by {} ({} to {}).",
+                     seeds_text(reference.values.size(), metric.sample), kernel.name,
+                     number_text(of_kernel.max - of_kernel.min), number_text(of_kernel.min),
+                     number_text(of_kernel.max), learned.name, number_text(of_learned.max - of_learned.min),
+                     number_text(of_learned.min), number_text(of_learned.max));
+}
+
+std::string references_text(const Sides& sides) {
+  if (sides.references.empty()) return {};
+  std::vector<std::string> names;
+  for (const ComparisonRow* row : sides.references)
+    names.push_back(fmt::format("{} {}", row->name, number_text(summarise(row->values).mean)));
+  return fmt::format("\nPlain references, which are no attention and decide nothing: {}.", list_text(names));
 }
 
 std::string reasons(const Sides& sides, const ComparisonMetric& metric) {
   const ComparisonRow& reference = *sides.no_mixing;
   std::string text = fmt::format(
-      "The best possible value is unknown, so a row counts by its gain over no mixing, {}, paired by seed.",
-      range_text(summarise(reference.values)));
+      "The best possible value is unknown, so a row counts by its gain over no mixing, {}, paired by {}.",
+      range_text(summarise(reference.values)), metric.sample);
   text += fmt::format("\nGeneric kernels: best gain is {}.",
                       named_amount(best_gain(sides.generic, reference, metric), metric));
   text += sides.shaped.empty()
@@ -51,12 +62,13 @@ std::string reasons(const Sides& sides, const ComparisonMetric& metric) {
                                       amount(gain(*sides.replaced, reference, metric), metric)),
                           gain(*sides.largest, *sides.replaced, metric).clear());
   }
+  text += steadiness(sides, metric) + references_text(sides);
   const std::size_t n_seeds = reference.values.size();
-  text += fmt::format("\n{}.", seeds_text(n_seeds));
+  text += fmt::format("\n{}.", seeds_text(n_seeds, metric.sample));
   if (n_seeds < kSeedsForInterval) {
     text += fmt::format(
-        " Below {} seeds brackets hold the smallest and the largest, and a difference can be chance.",
-        kSeedsForInterval);
+        " Below {} {}s brackets hold the smallest and the largest, and a difference can be chance.",
+        kSeedsForInterval, metric.sample);
   }
   return text;
 }
@@ -74,6 +86,21 @@ std::string fixed_ahead(const Sides& sides, const Gain& kernel, const Comparison
              ? ""
              : fmt::format("A fixed kernel is ahead of a learned head here: {} is better than {}. ",
                            kernel.row->name, list_text(behind));
+}
+
+/// First of all sentences, when a plain reference is better than every model; else empty.
+std::string reference_ahead(const Sides& sides, const ComparisonMetric& metric) {
+  if (sides.references.empty()) return {};
+  std::vector<const ComparisonRow*> models = sides.fixed();
+  models.insert(models.end(), sides.learned.begin(), sides.learned.end());
+  models.push_back(sides.no_mixing);
+  if (sides.raw_dot != nullptr) models.push_back(sides.raw_dot);
+  const ComparisonRow& model = *best_gain(models, *sides.no_mixing, metric).row;
+  const ComparisonRow& plain = *best_gain(sides.references, *sides.no_mixing, metric).row;
+  const Gain lead = gain(plain, model, metric);
+  if (!(lead.summary.mean > 0.0)) return {};
+  return fmt::format("A plain reference is ahead: {}, by {} over the best model, {}{}. ", plain.name,
+                     amount(lead, metric), model.name, lead.clear() ? "" : ", which may be chance");
 }
 
 std::string mixing_does_not_help(const Gain& most, const ComparisonMetric& metric) {
@@ -113,28 +140,31 @@ Verdict decide_by_gain(const Sides& sides, const ComparisonMetric& metric) {
         "kernel has {}. The lead of {} between the two may be chance.",
         named_amount(learned, metric), named_amount(kernel, metric), amount(lead, metric));
   }
-  verdict.verdict = fixed_ahead(sides, kernel, metric) + verdict.verdict;
+  verdict.verdict = reference_ahead(sides, metric) + fixed_ahead(sides, kernel, metric) + verdict.verdict;
   return verdict;
 }
 
 Verdict decide_baseline_by_gain(const Sides& sides, const ComparisonMetric& metric) {
   const Gain kernel = best_gain(sides.fixed(), *sides.no_mixing, metric);
+  const std::string first = reference_ahead(sides, metric);
   Verdict verdict{.outcome = kernel.clear() ? 7 : 6, .verdict = {}, .reason = reasons(sides, metric)};
   if (!kernel.clear()) {
-    verdict.verdict = similarity_does_not_help(
-        "no kernel is clearly better than no mixing; the largest gain is " + named_amount(kernel, metric));
+    verdict.verdict =
+        first + similarity_does_not_help("no kernel is clearly better than no mixing; the largest gain is " +
+                                         named_amount(kernel, metric));
     return verdict;
   }
   const Gain over_uniform = gain(*kernel.row, *sides.uniform, metric);
   verdict.verdict =
-      over_uniform.clear()
-          ? similarity_helps(*kernel.row,
-                             fmt::format("helps with this task (gain over no mixing {}, over uniform {})",
-                                         amount(kernel, metric), amount(over_uniform, metric)))
-          : similarity_does_not_help(
-                fmt::format("averaging gains {} over no mixing, and the best kernel, {}, adds {} to that",
-                            amount(gain(*sides.uniform, *sides.no_mixing, metric), metric), kernel.row->name,
-                            amount(over_uniform, metric)));
+      first +
+      (over_uniform.clear()
+           ? similarity_helps(*kernel.row,
+                              fmt::format("helps with this task (gain over no mixing {}, over uniform {})",
+                                          amount(kernel, metric), amount(over_uniform, metric)))
+           : similarity_does_not_help(
+                 fmt::format("averaging gains {} over no mixing, and the best kernel, {}, adds {} to that",
+                             amount(gain(*sides.uniform, *sides.no_mixing, metric), metric), kernel.row->name,
+                             amount(over_uniform, metric))));
   return verdict;
 }
 

@@ -29,7 +29,7 @@ Sides sides_of(const std::vector<ComparisonRow>& rows) {
         break;
       case RowKind::kGeneric:
         sides.generic.push_back(&row);
-        if (row.score == "uniform") {
+        if (row.score == "uniform" && sides.uniform == nullptr) {
           sides.uniform = &row;
         }
         break;
@@ -52,6 +52,9 @@ Sides sides_of(const std::vector<ComparisonRow>& rows) {
         break;
       case RowKind::kReplaced:
         sides.replaced = &row;
+        break;
+      case RowKind::kReference:
+        sides.references.push_back(&row);
         break;
     }
   }
@@ -77,7 +80,9 @@ std::string range_text(const Summary& summary) {
                      number_text(summary.max));
 }
 
-std::string seeds_text(std::size_t n) { return fmt::format("{} seed{}", n, n == 1 ? "" : "s"); }
+std::string seeds_text(std::size_t n, std::string_view sample) {
+  return fmt::format("{} {}{}", n, sample, n == 1 ? "" : "s");
+}
 
 std::string list_text(const std::vector<std::string>& items) {
   std::string text;
@@ -95,6 +100,18 @@ Gain gain(const ComparisonRow& row, const ComparisonRow& reference, const Compar
     differences.push_back(metric.higher_is_better ? more : -more);
   }
   return {.row = &row, .summary = summarise(differences)};
+}
+
+Gain best_gain(const std::vector<const ComparisonRow*>& rows, const ComparisonRow& reference,
+               const ComparisonMetric& metric) {
+  Gain best = gain(*rows.front(), reference, metric);
+  for (const ComparisonRow* row : rows) {
+    const Gain next = gain(*row, reference, metric);
+    if (std::isfinite(next.summary.mean) && !(next.summary.mean <= best.summary.mean)) {
+      best = next;
+    }
+  }
+  return best;
 }
 
 std::string amount(const Gain& gain, const ComparisonMetric& metric) {
@@ -121,16 +138,17 @@ std::string replaced_text(const Sides& sides, const ComparisonMetric& metric, st
   } else if (!is_more) {
     meaning = "The learned model is not clearly more than kernels one could have written down.";
   }
-  return fmt::format("\n{}; {} is ahead by {}, paired by seed. {}", replaced, sides.largest->name,
-                     amount(lead, metric), meaning);
+  return fmt::format("\n{}; {} is ahead by {}, paired by {}. {}", replaced, sides.largest->name,
+                     amount(lead, metric), metric.sample, meaning);
 }
 
 std::string similarity_helps(const ComparisonRow& kernel, std::string_view how_well) {
   std::string bandwidth;
   if (kernel.bandwidth) {
-    bandwidth =
-        fmt::format(", bandwidth about {:g} {}", *kernel.bandwidth,
-                    kernel.score == "untrained-gaussian" ? "in units of the layer's input" : "positions");
+    bandwidth = fmt::format(", bandwidth about {:g} {}", *kernel.bandwidth,
+                            kernel.score == "untrained-gaussian" ? "in units of the layer's input"
+                            : kernel.score == "feature-gaussian" ? "standard deviations of x"
+                                                                 : "positions");
   }
   return fmt::format("Similarity as in \"{}\" {}{}: attention is likely to gain.", kernel.name, how_well,
                      bandwidth);

@@ -18,6 +18,7 @@ struct Sides {
   const ComparisonRow* largest = nullptr;   ///< of the learned ones; null when there is none
   const ComparisonRow* raw_dot = nullptr;   ///< null when there is none
   const ComparisonRow* replaced = nullptr;  ///< null when there is none
+  std::vector<const ComparisonRow*> references;
 
   /// Generic and shaped kernels.
   std::vector<const ComparisonRow*> fixed() const;
@@ -30,8 +31,8 @@ Sides sides_of(const std::vector<ComparisonRow>& rows);
 std::string number_text(double value);
 /// "0.311 (0.300 to 0.322)": mean and range.
 std::string range_text(const Summary& summary);
-/// "4 seeds", "1 seed".
-std::string seeds_text(std::size_t n);
+/// "4 seeds", "1 split".
+std::string seeds_text(std::size_t n, std::string_view sample = "seed");
 /// "a", "a and b", "a, b and c".
 std::string list_text(const std::vector<std::string>& items);
 
@@ -44,6 +45,9 @@ struct Gain {
   bool clear() const { return summary.low.value_or(summary.min) > 0.0; }  // false for NaN as well
 };
 Gain gain(const ComparisonRow& row, const ComparisonRow& reference, const ComparisonMetric& metric);
+/// The row with the largest mean gain; rows that gave NaN come last. `rows` holds one at least.
+Gain best_gain(const std::vector<const ComparisonRow*>& rows, const ComparisonRow& reference,
+               const ComparisonMetric& metric);
 /// "0.311 nats (95 % interval 0.300 to 0.322)", or with the range where there is no interval.
 std::string amount(const Gain& gain, const ComparisonMetric& metric);
 

@@ -16,7 +16,8 @@ enum class RowKind {
   kNoMixing,
   kGeneric,
   kShaped,
-  kLearned,   ///< score "raw-dot": learned without queries and keys
+  kLearned,    ///< score "raw-dot": learned without queries and keys
+  kReference,  ///< what a forecaster would try first, without attention: the mean, a line, neighbours
   kReplaced,  ///< the largest learned model with every head replaced by its nearest kernel, not trained again
 };
 
@@ -31,6 +32,7 @@ struct ComparisonRow {
   double seconds = 0.0;             ///< training, mean over seeds
   std::vector<double> values = {};  ///< the metric on held-out data, one a seed, in the same seed order in
                                     ///< all rows; NaN where a training gave none
+  std::vector<double> mae = {}, r2 = {};  ///< Measure::kReal: beside the values, else empty
 };
 
 /// What the values are and where they can end.
@@ -39,6 +41,8 @@ struct ComparisonMetric {
   bool higher_is_better = true;
   std::optional<double> best_possible = {};  ///< absent: unknown (outcomes 6 to 8)
   std::string unit = {};                     ///< said after a value: "nats a character"; empty for shares
+  std::string sample =
+      "seed";  ///< what a value belongs to: "seed"; "split" or "origin" where the data differ
 };
 
 inline constexpr double kSolvedSkill = 0.95;  ///< solved: the skill of every seed reaches this
@@ -65,7 +69,8 @@ struct Verdict {
 /// over no mixing paired by seed, whose 95 % interval (below 4 seeds: range) lies above 0 - 6: nothing gains.
 /// 7: a fixed kernel gains and learning is not ahead of it. 8: learning is ahead. Rows hold one kNoMixing row
 /// (self only), one uniform row (score "uniform"), a learned row of one head in one layer, and others. Rows
-/// of score "raw-dot" and of kind kReplaced are spoken of in the reason and decide nothing.
+/// of score "raw-dot" and of kinds kReplaced and kReference are spoken of in the reason and decide nothing; a
+/// reference that is ahead of every model is named in the verdict.
 /// @throws ConfigError when one of these is missing, seeds differ in number, or there are none.
 Verdict decide(const std::vector<ComparisonRow>& rows, const ComparisonMetric& metric);
 

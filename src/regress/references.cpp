@@ -98,6 +98,49 @@ std::vector<double> least_squares_values(const RegressionData& data, const std::
   return {values.begin(), values.end()};
 }
 
+std::vector<double> least_squares_left_out(const RegressionData& data) {
+  check(data, data.x);
+  if (rows_of(data.x.front()) < 2) throw DataError(kWhere, "one row, expected at least two");
+  Eigen::MatrixXd known = features_of(data.x, data.x);
+  const Eigen::Index n = known.rows();
+  const Eigen::RowVectorXd centre = known.colwise().mean();
+  known.rowwise() -= centre;
+  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> solver;
+  solver.setThreshold(1e-12);
+  solver.compute(known);
+  // Columns of q span what 1 and the features can say: leverage is the squared length of a row.
+  const Eigen::MatrixXd q = solver.householderQ() * Eigen::MatrixXd::Identity(n, solver.rank());
+  const Eigen::VectorXd y = outcome_of(data);
+  const double mean = y.mean();
+  const Eigen::VectorXd centred = y.array() - mean;
+  const Eigen::VectorXd fitted = (q * (q.transpose() * centred)).array() + mean;
+  std::vector<double> values;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const double leverage = 1.0 / static_cast<double>(n) + q.row(i).squaredNorm();
+    if (1.0 - leverage > 1e-9) {
+      values.push_back(y[i] - (y[i] - fitted[i]) / (1.0 - leverage));
+      continue;
+    }
+    RegressionData others = data;
+    std::vector<Variable> place(data.x.size());
+    const auto take_out = [i](Variable& from) {
+      Variable out{.n_categories = from.n_categories};
+      if (from.n_categories > 0) {
+        out.codes = {from.codes[static_cast<std::size_t>(i)]};
+        from.codes.erase(from.codes.begin() + i);
+      } else {
+        out.numbers = {from.numbers[static_cast<std::size_t>(i)]};
+        from.numbers.erase(from.numbers.begin() + i);
+      }
+      return out;
+    };
+    for (std::size_t k = 0; k < place.size(); ++k) place[k] = take_out(others.x[k]);
+    take_out(others.y);
+    values.push_back(least_squares_values(others, place).front());
+  }
+  return values;
+}
+
 NearestNeighbours nearest_neighbours(const RegressionData& data, const std::vector<Variable>& places) {
   check(data, places);
   const auto& y = data.y.numbers;

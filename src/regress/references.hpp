@@ -17,6 +17,10 @@ std::vector<double> mean_values(const RegressionData& data, const std::vector<Va
 /// Ordinary least squares on 1 and the columns; of all solutions the shortest.
 std::vector<double> least_squares_values(const RegressionData& data, const std::vector<Variable>& places);
 
+/// The same at each row, without that row: exact, by the hat matrix. A row that alone decides a direction is
+/// predicted from the others.  @throws as least_squares_values; DataError for fewer than two rows.
+std::vector<double> least_squares_left_out(const RegressionData& data);
+
 struct NearestNeighbours {
   std::int64_t k = 1;  ///< of 1 .. 50 and at most n-1: the least leave-one-out error, ties to the least k
   double cv = 0.0;     ///< that error, a mean square

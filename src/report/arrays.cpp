@@ -15,17 +15,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "weights are written as they lie in memory");
 
-std::string csv_field(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(field);
-  }
-  std::string text = "\"";
-  for (const char c : field) {
-    text += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return text + "\"";
-}
-
 /// The double nearest to the shortest text of a float (null when not finite), so that 0.2f is written as 0.2
 /// and not as 0.20000000298.
 nlohmann::ordered_json short_number(float value) {
@@ -57,6 +46,17 @@ nlohmann::ordered_json head_json(const LayerWeights& layer, const Selection& sel
 
 nlohmann::json finite_or_null(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
+
+std::string csv_field(std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(field);
+  }
+  std::string text = "\"";
+  for (const char c : field) {
+    text += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return text + "\"";
 }
 
 std::string npy(std::span<const float> values, std::span<const std::int64_t> shape) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/core/attention_maps.hpp"
@@ -14,6 +15,9 @@ namespace headtorch::report {
 
 /// The number, or null when it is not finite: JSON has no NaN.
 nlohmann::json finite_or_null(double value);
+
+/// A field of a CSV line (RFC 4180), quoted where it has to be.
+std::string csv_field(std::string_view field);
 
 /// A .npy file, version 1.0: "<f4", C order, header padded to a multiple of 64 bytes. Source:
 /// numpy.lib.format.

@@ -74,6 +74,24 @@ Handle<cairo_surface_t> image_of(std::int64_t rows, std::int64_t columns, std::s
   return image;
 }
 
+struct Grid {
+  std::int64_t rows, columns;
+};
+
+/// The cell whose middle is nearest, for each pixel.
+std::vector<Rgb> on_pixels(const Grid& cells, std::span<const Rgb> colours, const Grid& pixels) {
+  std::vector<Rgb> result(static_cast<std::size_t>(pixels.rows * pixels.columns));
+  for (std::int64_t i = 0; i < pixels.rows; ++i) {
+    const std::int64_t row = (2 * i + 1) * cells.rows / (2 * pixels.rows);
+    for (std::int64_t j = 0; j < pixels.columns; ++j) {
+      const std::int64_t column = (2 * j + 1) * cells.columns / (2 * pixels.columns);
+      result[static_cast<std::size_t>(i * pixels.columns + j)] =
+          colours[static_cast<std::size_t>(row * cells.columns + column)];
+    }
+  }
+  return result;
+}
+
 std::string png_bytes(cairo_surface_t* surface) {
   std::string bytes;
   check(cairo_surface_write_to_png_stream(surface, append_bytes, &bytes), "the PNG");
@@ -84,6 +102,7 @@ std::string png_bytes(cairo_surface_t* surface) {
 
 struct Canvas::State {
   Format format = Format::kPng;
+  int density = 1;
   std::string svg;         ///< filled by cairo
   std::string svg_images;  ///< elements that are put in front of all cairo drew
   Handle<cairo_surface_t> surface;
@@ -95,6 +114,7 @@ struct Canvas::State {
 
 Canvas::Canvas(Format format, Extent size, int density) : state_(std::make_unique<State>()) {
   state_->format = format;
+  state_->density = density;
   if (format == Format::kSvg) {
     state_->surface.reset(
         cairo_svg_surface_create_for_stream(append_bytes, &state_->svg, size.width, size.height));
@@ -177,6 +197,24 @@ void Canvas::disc(Point centre, double radius, Rgb colour) {
   cairo_fill(state_->cairo.get());
 }
 
+void Canvas::area(std::span<const Point> outline, Rgb colour) {
+  if (outline.empty()) return;
+  cairo_t* cairo = state_->cairo.get();
+  state_->colour(colour);
+  cairo_move_to(cairo, outline.front().x, outline.front().y);
+  for (const Point& point : outline) cairo_line_to(cairo, point.x, point.y);
+  cairo_close_path(cairo);
+  cairo_fill(cairo);
+}
+
+void Canvas::begin_clip(const Box& box) {
+  cairo_save(state_->cairo.get());
+  state_->rectangle(box);
+  cairo_clip(state_->cairo.get());
+}
+
+void Canvas::end_clip() { cairo_restore(state_->cairo.get()); }
+
 void Canvas::text(std::string_view text, double x, double y, const TextStyle& style, Anchor anchor,
                   Writing writing) {
   const Handle<PangoLayout> layout = make_layout(text, style);
@@ -199,16 +237,17 @@ void Canvas::text(std::string_view text, double x, double y, const TextStyle& st
 
 void Canvas::cells(const Box& box, std::int64_t rows, std::int64_t columns, std::span<const Rgb> colours) {
   cairo_t* cairo = state_->cairo.get();
-  const double cell_width = box.width / static_cast<double>(columns);
-  const double cell_height = box.height / static_cast<double>(rows);
   if (state_->format == Format::kPng) {
-    const Handle<cairo_surface_t> image = image_of(rows, columns, colours);
+    const auto width = static_cast<std::int64_t>(std::lround(box.width * state_->density));
+    const auto height = static_cast<std::int64_t>(std::lround(box.height * state_->density));
+    const Handle<cairo_surface_t> image =
+        image_of(height, width, on_pixels({rows, columns}, colours, {height, width}));
     cairo_save(cairo);
     cairo_translate(cairo, box.x, box.y);
-    cairo_scale(cairo, cell_width, cell_height);
+    cairo_scale(cairo, 1.0 / state_->density, 1.0 / state_->density);
     cairo_set_source_surface(cairo, image.get(), 0, 0);
     cairo_pattern_set_filter(cairo_get_source(cairo), CAIRO_FILTER_NEAREST);
-    cairo_rectangle(cairo, 0, 0, static_cast<double>(columns), static_cast<double>(rows));
+    cairo_rectangle(cairo, 0, 0, static_cast<double>(width), static_cast<double>(height));
     cairo_fill(cairo);
     cairo_restore(cairo);
     return;
@@ -236,6 +275,8 @@ void Canvas::cells(const Box& box, std::int64_t rows, std::int64_t columns, std:
         box.x, box.y, box.width, box.height, base64.get());
     return;
   }
+  const double cell_width = box.width / static_cast<double>(columns);
+  const double cell_height = box.height / static_cast<double>(rows);
   // A run reaches to the right and lower edge and later ones cover it: neighbours that merely touch would let
   // the page shine through where a viewer smooths edges.
   for (const Run& run : runs) {

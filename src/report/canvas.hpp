@@ -69,11 +69,16 @@ class Canvas {
   /// A path through the points, its corners rounded; a single point is a dot of that width.
   void path(std::span<const Point> points, Rgb colour, double width, Dash dash = Dash::kSolid);
   void disc(Point centre, double radius, Rgb colour);
+  /// The inside of a closed outline.
+  void area(std::span<const Point> outline, Rgb colour);
+  /// Nothing is drawn outside the box until the end.
+  void begin_clip(const Box& box);
+  void end_clip();
   /// One line of text, centred on its height at (x, y).
   void text(std::string_view text, double x, double y, const TextStyle& style, Anchor anchor = Anchor::kStart,
             Writing writing = Writing::kAcross);
-  /// Cells of equal size, row-major, that fill the box; no blur. `box` times density must be whole multiples
-  /// of the cells in a PNG.
+  /// Cells of equal size, row-major, that fill the box; no blur. In a PNG the box's edges must lie on pixels,
+  /// and cells that do not are rounded to them.
   void cells(const Box& box, std::int64_t rows, std::int64_t columns, std::span<const Rgb> colours);
 
   /// The file's bytes; nothing may be drawn afterwards.

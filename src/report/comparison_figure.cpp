@@ -6,6 +6,7 @@
 
 #include "src/report/figures.hpp"
 #include "src/report/heatmap_style.hpp"
+#include "src/report/legend.hpp"
 #include "src/report/text.hpp"
 
 namespace headtorch::report {
@@ -30,6 +31,8 @@ KindStyle style_of(probe::RowKind kind) {
       return {"shaped kernel", 1};
     case probe::RowKind::kLearned:
       return {"learned", 0};
+    case probe::RowKind::kReference:
+      return {"plain reference", 3};
     case probe::RowKind::kReplaced:
       return {"heads replaced", 2};
   }

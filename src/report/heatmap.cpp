@@ -36,27 +36,8 @@ void draw_cells(Canvas& canvas, const AttentionMaps& maps, const Panel& panel, d
 }
 
 void draw_axes(Canvas& canvas, const Box& data, const AxisTicks& query, const AxisTicks& key) {
-  constexpr double kMark = 3;
-  for (const Tick& tick : query.ticks) {
-    const double y = data.y + (tick.begin + tick.end) / 2;
-    canvas.text(tick.text, data.x - kTickGap, y, {.size = query.font, .colour = kInk}, Anchor::kEnd);
-    if (query.every > 1) {
-      canvas.line(data.x - kMark - 0.8, y, data.x - 0.8, y, kFrame, 0.8);
-    }
-  }
-  for (const Tick& tick : key.ticks) {
-    const double x = data.x + (tick.begin + tick.end) / 2;
-    if (key.writing == Writing::kUp) {
-      canvas.text(tick.text, x, data.bottom() + kTickGap, {.size = key.font, .colour = kInk}, Anchor::kEnd,
-                  key.writing);
-    } else {
-      canvas.text(tick.text, x, data.bottom() + kTickGap + key.depth / 2, {.size = key.font, .colour = kInk},
-                  Anchor::kMiddle);
-    }
-    if (key.every > 1) {
-      canvas.line(x, data.bottom() + 0.8, x, data.bottom() + kMark + 0.8, kFrame, 0.8);
-    }
-  }
+  draw_ticks(canvas, data, query, Axis::kQuery);
+  draw_ticks(canvas, data, key, Axis::kKey);
   canvas.text("query", data.x - kTickGap - std::ceil(query.depth) - kAxisTitle / 2, data.y + data.height / 2,
               kAxisStyle, Anchor::kMiddle, Writing::kUp);
   canvas.text("key", data.x + data.width / 2,

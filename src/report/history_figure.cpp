@@ -8,6 +8,7 @@
 #include "src/core/head_place.hpp"
 #include "src/report/figures.hpp"
 #include "src/report/heatmap_style.hpp"
+#include "src/report/legend.hpp"
 #include "src/report/text.hpp"
 
 namespace headtorch::report {

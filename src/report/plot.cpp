@@ -1,51 +1,182 @@
 #include "src/report/plot.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 #include "src/report/heatmap_style.hpp"
-#include "src/report/text.hpp"
 
 namespace headtorch::report {
 namespace {
 
 constexpr Rgb kGrid{0xe6, 0xe6, 0xe6};
-constexpr TextStyle kMarkStyle{10, Weight::kNormal, kInk};
+constexpr TextStyle kMarkStyle = kBarStyle;
 constexpr double kDot = 2.6;  // radius
-constexpr double kLegendLine = 17, kLegendSample = 24, kLegendGap = 6, kLegendBetween = 16;
+constexpr double kTitleLine = 15, kTitleUp = 11, kYTitle = 18;
+constexpr double kGuideLine = 13, kGuideGap = 8, kTopAxisHeight = 34;
 
-double mark_step(double span, int most) {
-  double power = std::pow(10.0, std::floor(std::log10(span)) - 2.0);
-  for (;; power *= 10.0) {
-    for (const double factor : {1.0, 2.0, 5.0}) {
-      if (std::floor(span / (factor * power) + 1e-6) + 1.0 <= std::max(most, 2)) return factor * power;
+bool is_shown(double value, AxisScale scale) {
+  return std::isfinite(value) && (scale == AxisScale::kLinear || value > 1e-300);
+}
+
+/// Values of a plot along one axis, of curves and bands.
+struct Values {
+  std::vector<double> x, y;
+};
+
+Values shown_values(const Plot& plot) {
+  Values values;
+  const auto add = [&](const std::vector<double>& x, const std::vector<double>& y) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (!is_shown(x[i], plot.x_scale) || !is_shown(y[i], plot.y_scale)) continue;
+      values.x.push_back(x[i]);
+      values.y.push_back(y[i]);
     }
+  };
+  for (const Series& series : plot.series) add(series.x, series.y);
+  for (const Band& band : plot.bands) {
+    add(band.x, band.low);
+    add(band.x, band.high);
+  }
+  return values;
+}
+
+bool is_usable(const AxisRange& range, AxisScale scale) {
+  const double span = range.high - range.low;
+  return std::isfinite(span) && is_shown(range.low, scale) &&
+         span > 1e-12 * std::max(std::abs(range.low), std::abs(range.high));
+}
+
+AxisRange axis_range(const std::optional<AxisRange>& wanted, const std::vector<double>& values,
+                     AxisScale scale) {
+  if (wanted && is_usable(*wanted, scale)) return *wanted;
+  return range_around(wanted ? std::vector{wanted->low, wanted->high} : values, scale);
+}
+
+PlotFrame frame_of(const Plot& plot, const Box& data) {
+  const Values values = shown_values(plot);
+  return {.data = data,
+          .x = axis_range(plot.x_range, values.x, plot.x_scale),
+          .y = axis_range(plot.y_range, values.y, plot.y_scale),
+          .x_scale = plot.x_scale,
+          .y_scale = plot.y_scale};
+}
+
+int most_marks(double length, double each) { return static_cast<int>(length / each) + 1; }
+
+std::vector<AxisMark> y_marks(const PlotFrame& frame) {
+  constexpr double kHeightAMark = 34;
+  return marks_of(frame.y, frame.y_scale, most_marks(frame.data.height, kHeightAMark));
+}
+
+/// The more the shorter they are.
+std::vector<AxisMark> x_marks(const AxisRange& range, AxisScale scale, double width) {
+  constexpr double kPointsAMark = 90, kBetween = 14;
+  int most = most_marks(width, kPointsAMark);
+  if (scale == AxisScale::kLogarithmic) most = most_marks(width, kPointsAMark / 2);
+  for (;; --most) {
+    std::vector<AxisMark> marks = marks_of(range, scale, most);
+    double widest = 0;
+    for (const AxisMark& mark : marks) widest = std::max(widest, measure(mark.text, kMarkStyle).width);
+    if (most <= 2 || static_cast<double>(marks.size()) * (widest + kBetween) <= width + widest) return marks;
   }
 }
 
-void draw_marks(Canvas& canvas, const PlotFrame& frame, const Plot& plot) {
-  constexpr double kPointsAMark = 90, kHeightAMark = 34;
+double widest_of(const std::vector<AxisMark>& marks) {
+  double widest = 0;
+  for (const AxisMark& mark : marks) widest = std::max(widest, measure(mark.text, kMarkStyle).width);
+  return widest;
+}
+
+double room_left(const PlotFrame& frame) {
+  return std::max(kPlotLeft, std::ceil(widest_of(y_marks(frame))) + kTickGap + kYTitle);
+}
+
+/// A guide's text, on one of the lines above the axes.
+struct GuideText {
+  std::size_t line = 0;
+  double x = 0;  ///< of its middle
+  std::string text;
+};
+
+/// Each text stands above its guide, shifted where it would leave the axes, on the lowest line with room.
+std::vector<GuideText> guide_texts(const Plot& plot, const PlotFrame& frame) {
+  std::vector<Guide> guides = plot.guides;
+  std::stable_sort(guides.begin(), guides.end(), [](const Guide& a, const Guide& b) { return a.x < b.x; });
+  std::vector<GuideText> texts;
+  std::vector<double> ends;  // by line
+  for (const Guide& guide : guides) {
+    if (!is_shown(guide.x, plot.x_scale) || guide.x < frame.x.low || guide.x > frame.x.high) continue;
+    if (guide.text.empty()) continue;
+    const std::string text = cut(guide.text, frame.data.width, kPanelStyle);
+    const double half = measure(text, kPanelStyle).width / 2;
+    const double x = std::max(frame.data.x + half, std::min(frame.at_x(guide.x), frame.data.right() - half));
+    std::size_t line = 0;
+    while (line < ends.size() && ends[line] + kGuideGap > x - half) ++line;
+    if (line == ends.size()) ends.push_back(0);
+    ends[line] = x + half;
+    texts.push_back({line, x, text});
+  }
+  return texts;
+}
+
+/// Points above the data box, from the box up: guides' texts, the top axis.
+struct Above {
+  std::vector<GuideText> guides;
+  double guides_height = 0, title_base = 0;
+};
+
+Above above_of(const Plot& plot, const PlotFrame& frame) {
+  Above above{.guides = guide_texts(plot, frame)};
+  std::size_t lines = 0;
+  for (const GuideText& text : above.guides) lines = std::max(lines, text.line + 1);
+  above.guides_height = kGuideLine * static_cast<double>(lines);
+  above.title_base = above.guides_height + (plot.top_axis ? kTopAxisHeight : 0);
+  return above;
+}
+
+std::vector<std::string> title_lines(const Plot& plot, double width) {
+  return plot.title.empty() ? std::vector<std::string>() : wrapped(plot.title, width, kHeadStyle);
+}
+
+void draw_y_marks(Canvas& canvas, const PlotFrame& frame) {
   const Box& data = frame.data;
-  for (const AxisMark& mark : round_marks(frame.y, static_cast<int>(data.height / kHeightAMark) + 1)) {
+  for (const AxisMark& mark : y_marks(frame)) {
     const double y = frame.at_y(mark.value);
     canvas.line(data.x, y, data.right(), y, kGrid, 0.8);
     canvas.text(mark.text, data.x - kTickGap, y, kMarkStyle, Anchor::kEnd);
   }
-  for (const AxisMark& mark : round_marks(frame.x, static_cast<int>(data.width / kPointsAMark) + 1)) {
+}
+
+void draw_x_marks(Canvas& canvas, const PlotFrame& frame, const Plot& plot) {
+  const Box& data = frame.data;
+  const bool is_named = !plot.x_marks.empty();
+  const std::vector<AxisMark> marks = is_named ? plot.x_marks : x_marks(frame.x, frame.x_scale, data.width);
+  const double each = data.width / static_cast<double>(std::max<std::size_t>(marks.size(), 1));
+  for (const AxisMark& mark : marks) {
+    if (mark.value < frame.x.low || mark.value > frame.x.high) continue;
     const double x = frame.at_x(mark.value);
     canvas.line(x, data.y, x, data.bottom(), kGrid, 0.8);
     if (plot.shows_x_marks)
-      canvas.text(mark.text, x, data.bottom() + kTickGap + 6, kMarkStyle, Anchor::kMiddle);
+      canvas.text(is_named ? cut(mark.text, each - 6, kMarkStyle) : mark.text, x,
+                  data.bottom() + kTickGap + 6, kMarkStyle, Anchor::kMiddle);
   }
-  canvas.frame(data, kFrame, 0.8);
 }
 
-bool is_point(const Series& series, std::size_t i) {
-  return std::isfinite(series.x[i]) && std::isfinite(series.y[i]);
+void draw_top_axis(Canvas& canvas, const PlotFrame& frame, const TopAxis& axis, double above) {
+  const Box& data = frame.data;
+  const AxisRange range{std::pow(frame.x.low, axis.power), std::pow(frame.x.high, axis.power)};
+  for (const AxisMark& mark : x_marks(range, frame.x_scale, data.width)) {
+    const double x = frame.at_x(std::pow(mark.value, 1 / axis.power));
+    canvas.line(x, data.y - 4, x, data.y, kFrame, 0.8);
+    canvas.text(mark.text, x, data.y - above - kTickGap - 6, kMarkStyle, Anchor::kMiddle);
+  }
+  canvas.text(cut(axis.title, data.width, kAxisStyle), data.x + data.width / 2, data.y - above - 27,
+              kAxisStyle, Anchor::kMiddle);
+}
+
+bool is_point(const Series& series, std::size_t i, const PlotFrame& frame) {
+  return is_shown(series.x[i], frame.x_scale) && is_shown(series.y[i], frame.y_scale);
 }
 
 void draw_series(Canvas& canvas, const PlotFrame& frame, const Series& series) {
@@ -58,7 +189,7 @@ void draw_series(Canvas& canvas, const PlotFrame& frame, const Series& series) {
     run.clear();
   };
   for (std::size_t i = 0; i < series.x.size(); ++i) {
-    if (is_point(series, i)) {
+    if (is_point(series, i, frame)) {
       run.push_back({frame.at_x(series.x[i]), frame.at_y(series.y[i])});
     } else {
       end_run();
@@ -67,23 +198,38 @@ void draw_series(Canvas& canvas, const PlotFrame& frame, const Series& series) {
   end_run();
 }
 
-bool has_values(const Plot& plot) {
-  return std::any_of(plot.series.begin(), plot.series.end(), [](const Series& series) {
-    for (std::size_t i = 0; i < series.x.size(); ++i) {
-      if (is_point(series, i)) return true;
+void draw_band(Canvas& canvas, const PlotFrame& frame, const Band& band) {
+  std::vector<Point> upper, lower;
+  const auto end_run = [&] {
+    upper.insert(upper.end(), lower.rbegin(), lower.rend());
+    if (upper.size() > 2) canvas.area(upper, band.colour);
+    upper.clear();
+    lower.clear();
+  };
+  for (std::size_t i = 0; i < band.x.size(); ++i) {
+    if (!is_shown(band.x[i], frame.x_scale) || !is_shown(band.low[i], frame.y_scale) ||
+        !is_shown(band.high[i], frame.y_scale)) {
+      end_run();
+      continue;
     }
-    return false;
-  });
+    const double x = frame.at_x(band.x[i]);
+    upper.push_back({x, frame.at_y(band.high[i])});
+    lower.push_back({x, frame.at_y(band.low[i])});
+  }
+  end_run();
 }
 
-AxisRange range_of(const Plot& plot, std::vector<double> Series::*axis) {
-  std::vector<double> values;
-  for (const Series& series : plot.series) {
-    for (std::size_t i = 0; i < series.x.size(); ++i) {
-      if (is_point(series, i)) values.push_back((series.*axis)[i]);
-    }
+void draw_guides(Canvas& canvas, const PlotFrame& frame, const Plot& plot, const Above& above) {
+  const Box& data = frame.data;
+  for (const Guide& guide : plot.guides) {
+    if (!is_shown(guide.x, plot.x_scale) || guide.x < frame.x.low || guide.x > frame.x.high) continue;
+    const std::array<Point, 2> points = {
+        {{frame.at_x(guide.x), data.y}, {frame.at_x(guide.x), data.bottom()}}};
+    canvas.path(points, guide.colour, 1.2, guide.dash);
   }
-  return range_around(values);
+  for (const GuideText& text : above.guides)
+    canvas.text(text.text, text.x, data.y - kGuideLine * (static_cast<double>(text.line) + 0.5), kPanelStyle,
+                Anchor::kMiddle);
 }
 
 }  // namespace
@@ -99,101 +245,52 @@ Rgb series_colour(std::size_t index) {
   return kColours[index % kColours.size()];
 }
 
-AxisRange range_around(const std::vector<double>& values) {
-  constexpr double kRoom = 0.04;
-  double low = INFINITY, high = -INFINITY;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  if (low > high) return {};
-  const double room = kRoom * (high - low);
-  const double scale = std::max(std::abs(low), std::abs(high));
-  // Values that differ by rounding alone count as equal: marks between them could not be told apart.
-  if (!(high - low > 1e-9 * scale))
-    return {low - std::max(0.5, 0.1 * scale), high + std::max(0.5, 0.1 * scale)};
-  return {low - room, high + room};
+Rgb pale(Rgb colour) {
+  const auto mixed = [](std::uint8_t channel) {
+    return static_cast<std::uint8_t>(255 - (255 - channel) / 4);
+  };
+  return {mixed(colour.r), mixed(colour.g), mixed(colour.b)};
 }
 
-std::vector<AxisMark> round_marks(const AxisRange& range, int most) {
-  const double step = mark_step(range.high - range.low, most);
-  const auto decimals = static_cast<int>(std::clamp(std::ceil(-std::log10(step) - 1e-9), 0.0, 17.0));
-  const bool is_large = std::max(std::abs(range.low), std::abs(range.high)) >= 1e6 || decimals > 6;
-  std::vector<AxisMark> marks;
-  for (double n = std::ceil(range.low / step - 1e-9); n * step <= range.high + 1e-9 * step; n += 1.0) {
-    const double value = n == 0.0 ? 0.0 : n * step;
-    marks.push_back({value, is_large ? readable(value, 6) : fmt::format("{:.{}f}", value, decimals)});
-  }
-  return marks;
+Room room_around(const Plot& plot, const Extent& data) {
+  const PlotFrame frame = frame_of(plot, {0, 0, data.width, data.height});
+  const auto lines = static_cast<double>(title_lines(plot, data.width).size());
+  return {.left = room_left(frame),
+          .above = above_of(plot, frame).title_base + (lines > 0 ? kPlotAbove + (lines - 1) * kTitleLine : 6),
+          .right = std::ceil(widest_of(x_marks(frame.x, frame.x_scale, data.width)) / 2),
+          .below = plot.shows_x_marks ? kPlotBelow : 6};
 }
 
 PlotFrame draw_plot(Canvas& canvas, const Box& data, const Plot& plot) {
-  const PlotFrame frame{.data = data,
-                        .x = plot.x_range ? *plot.x_range : range_of(plot, &Series::x),
-                        .y = plot.y_range ? *plot.y_range : range_of(plot, &Series::y)};
-  draw_marks(canvas, frame, plot);
+  const PlotFrame frame = frame_of(plot, data);
+  const Above above = above_of(plot, frame);
+  const bool is_cut = plot.x_range || plot.y_range;
+  if (is_cut) canvas.begin_clip(data);
+  for (const Band& band : plot.bands) draw_band(canvas, frame, band);
+  if (is_cut) canvas.end_clip();
+  draw_y_marks(canvas, frame);
+  draw_x_marks(canvas, frame, plot);
+  canvas.frame(data, kFrame, 0.8);
+  if (plot.top_axis) draw_top_axis(canvas, frame, *plot.top_axis, above.guides_height);
+  draw_guides(canvas, frame, plot, above);
+  if (is_cut) canvas.begin_clip({data.x - 1, data.y - 1, data.width + 2, data.height + 2});
   for (const Series& series : plot.series) draw_series(canvas, frame, series);
-  if (!has_values(plot))
+  if (is_cut) canvas.end_clip();
+  if (shown_values(plot).x.empty())
     canvas.text("no numbers", data.x + data.width / 2, data.y + data.height / 2, kSubtitleStyle,
                 Anchor::kMiddle);
-  canvas.text(plot.title, data.x, data.y - 11, kHeadStyle);
-  canvas.text(plot.y_title, data.x - kPlotLeft + 9, data.y + data.height / 2, kAxisStyle, Anchor::kMiddle,
-              Writing::kUp);
+  const std::vector<std::string> title = title_lines(plot, data.width);
+  for (std::size_t i = 0; i < title.size(); ++i) {
+    const auto lines_below = static_cast<double>(title.size() - 1 - i);
+    canvas.text(title[i], data.x, data.y - above.title_base - kTitleUp - kTitleLine * lines_below,
+                kHeadStyle);
+  }
+  canvas.text(cut(plot.y_title, data.height + kPlotBelow, kAxisStyle), data.x - room_left(frame) + 9,
+              data.y + data.height / 2, kAxisStyle, Anchor::kMiddle, Writing::kUp);
   if (plot.shows_x_marks)
-    canvas.text(plot.x_title, data.x + data.width / 2, data.bottom() + 33, kAxisStyle, Anchor::kMiddle);
+    canvas.text(cut(plot.x_title, data.width + 20, kAxisStyle), data.x + data.width / 2, data.bottom() + 33,
+                kAxisStyle, Anchor::kMiddle);
   return frame;
-}
-
-Legend layout_legend(const std::vector<Series>& series, double height) {
-  Legend legend;
-  std::set<std::string> known;
-  double widest = 0;
-  for (const Series& entry : series) {
-    if (entry.label.empty() || !known.insert(entry.label).second) continue;
-    legend.entries.push_back(entry);
-    widest = std::max(widest, measure(entry.label, kMarkStyle).width);
-  }
-  if (legend.entries.empty()) return legend;
-  const auto fitting = static_cast<std::size_t>(std::max(1.0, std::floor(height / kLegendLine)));
-  const std::size_t columns = (legend.entries.size() + fitting - 1) / fitting;
-  legend.rows = (legend.entries.size() + columns - 1) / columns;
-  legend.column_width = std::ceil(kLegendSample + kLegendGap + widest + kLegendBetween);
-  legend.size = {legend.column_width * static_cast<double>(columns) - kLegendBetween,
-                 kLegendLine * static_cast<double>(legend.rows)};
-  return legend;
-}
-
-void draw_legend(Canvas& canvas, const Legend& legend, double x, double y) {
-  for (std::size_t i = 0; i < legend.entries.size(); ++i) {
-    const Series& entry = legend.entries[i];
-    const double left = x + legend.column_width * static_cast<double>(i / legend.rows);
-    const double middle = y + kLegendLine * (static_cast<double>(i % legend.rows) + 0.5);
-    const std::array<Point, 2> sample = {{{left, middle}, {left + kLegendSample, middle}}};
-    if (entry.width > 0) canvas.path(sample, entry.colour, entry.width, entry.dash);
-    if (entry.has_points || entry.width == 0)
-      canvas.disc({left + kLegendSample / 2, middle}, kDot, entry.colour);
-    canvas.text(entry.label, left + kLegendSample + kLegendGap, middle, kMarkStyle);
-  }
-}
-
-std::vector<std::string> wrapped(std::string_view text, double width, const TextStyle& style) {
-  std::vector<std::string> lines;
-  const std::string whole = visible(text);
-  std::string_view rest = whole;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    std::string word(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (!lines.empty() && measure(lines.back() + ' ' + word, style).width <= width) {
-      lines.back() += ' ' + word;
-      continue;
-    }
-    for (std::int64_t columns = display_width(word); columns > 1 && measure(word, style).width > width;)
-      word = fit(word, --columns);
-    lines.push_back(std::move(word));
-  }
-  return lines;
 }
 
 }  // namespace headtorch::report

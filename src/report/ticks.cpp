@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "src/report/heatmap_style.hpp"
 #include "src/report/text.hpp"
 
 namespace headtorch::report {
@@ -86,6 +87,27 @@ AxisTicks place_ticks(const std::vector<std::string>& tokens, double cell, Axis 
     result.depth = std::max(result.depth, (along ? extent.height : extent.width) * result.font);
   }
   return result;
+}
+
+void draw_ticks(Canvas& canvas, const Box& data, const AxisTicks& ticks, Axis axis) {
+  constexpr double kMark = 3;
+  const TextStyle style{.size = ticks.font, .colour = kInk};
+  for (const Tick& tick : ticks.ticks) {
+    const double along = (tick.begin + tick.end) / 2;
+    if (axis == Axis::kQuery) {
+      const double y = data.y + along;
+      canvas.text(tick.text, data.x - kTickGap, y, style, Anchor::kEnd);
+      if (ticks.every > 1) canvas.line(data.x - kMark - 0.8, y, data.x - 0.8, y, kFrame, 0.8);
+      continue;
+    }
+    const double x = data.x + along, y = data.bottom() + kTickGap;
+    if (ticks.writing == Writing::kUp) {
+      canvas.text(tick.text, x, y, style, Anchor::kEnd, ticks.writing);
+    } else {
+      canvas.text(tick.text, x, y + ticks.depth / 2, style, Anchor::kMiddle);
+    }
+    if (ticks.every > 1) canvas.line(x, data.bottom() + 0.8, x, data.bottom() + kMark + 0.8, kFrame, 0.8);
+  }
 }
 
 }  // namespace headtorch::report

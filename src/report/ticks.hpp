@@ -30,4 +30,7 @@ struct AxisTicks {
 /// 10th, 20th ...
 AxisTicks place_ticks(const std::vector<std::string>& tokens, double cell, Axis axis);
 
+/// Beside the cells in `data`, with marks where not every cell has a label.
+void draw_ticks(Canvas& canvas, const Box& data, const AxisTicks& ticks, Axis axis);
+
 }  // namespace headtorch::report

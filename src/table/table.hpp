@@ -35,13 +35,15 @@ struct Table {
   std::size_t rows() const { return lines.size(); }
 };
 
-/// Reads CSV (RFC 4180; UTF-8 with or without a byte-order mark, LF or CR LF). The separator, one of comma,
-/// semicolon and tab, is the one that occurs most in the first line. The first line is a header unless each
-/// of its cells is a number. A column is of numbers, of dates or of words as its cells are; `.` is the
-/// decimal point in every locale.
-/// @throws InputMissing; DataError naming line and column for a ragged line, a cell that starts as a number
-/// and is none among numbers, thousands separators, decimal commas, numbers out of range, broken UTF-8 or
-/// quotes; for a file without rows, and for names that are empty or occur twice.
+/// Reads CSV (RFC 4180; UTF-8 with or without a byte-order mark; lines end in LF, CR LF or CR; blank ones at
+/// the end are dropped). The separator, one of comma, semicolon and tab, is the one that occurs most in the
+/// first line. Blanks around a cell do not count. The first line is a header unless its cells are numbers,
+/// dates or missing. A column is of numbers, of dates or of words as its cells are; `.` is the decimal point
+/// in every locale.
+/// @throws InputMissing; DataError naming line and column for a ragged line, for a cell that is of another
+/// kind than those above it or starts as a number and is none (thousands separators, decimal commas, numbers
+/// out of range), for broken UTF-8 or quotes; for a file without rows, and for names that are empty or occur
+/// twice.
 Table read_table(const std::filesystem::path& path);
 Table parse_table(std::string_view bytes, std::string_view name);
 

@@ -10,8 +10,12 @@
 #include "src/tasks/dates_task.hpp"
 #include "src/tasks/digits_question_task.hpp"
 #include "src/tasks/digits_task.hpp"
+#include "src/tasks/lags_task.hpp"
 #include "src/tasks/regression_task.hpp"
+#include "src/tasks/rows_task.hpp"
+#include "src/tasks/series_rows.hpp"
 #include "src/tasks/symbol_task.hpp"
+#include "src/tasks/table_rows.hpp"
 #include "src/tasks/target_form.hpp"
 #include "src/tasks/text_task.hpp"
 
@@ -21,6 +25,7 @@ namespace {
 /// Options that mean something to a task; any other is refused, so that none is silently without effect.
 struct Takes {
   bool file = false, pairs = false, digit_order = false, operation = false, source = false;
+  bool series = false, table = false;
 };
 
 struct Entry {
@@ -40,6 +45,16 @@ std::unique_ptr<Task> symbols(const TaskOptions& options, std::uint64_t seed) {
 template <typename Made>
 std::unique_ptr<Task> task_of(const TaskOptions& options, std::uint64_t seed) {
   return std::make_unique<Made>(options, seed);
+}
+
+std::unique_ptr<Task> series_task(const TaskOptions& options, std::uint64_t seed) {
+  Rows rows = series_rows(options).rows;
+  if (options.attend == Attend::kRows) return std::make_unique<RowsTask>(options, std::move(rows), seed);
+  return std::make_unique<LagsTask>(options, std::move(rows), seed);
+}
+
+std::unique_ptr<Task> table_task(const TaskOptions& options, std::uint64_t seed) {
+  return std::make_unique<RowsTask>(options, table_rows(options, seed).rows, seed);
 }
 
 constexpr Entry kTasks[] = {
@@ -66,6 +81,14 @@ constexpr Entry kTasks[] = {
      task_of<DigitsQuestionTask>,
      {.source = true}},
     {"text", "the next character of a text of your own, --file FILE", task_of<TextTask>, {.file = true}},
+    {"series",
+     "what comes next in a column of a CSV, --file FILE --column C",
+     series_task,
+     {.file = true, .series = true}},
+    {"table",
+     "a column of a CSV from the others, --file FILE --target C",
+     table_task,
+     {.file = true, .table = true}},
 };
 
 void check_options(const Entry& entry, const TaskOptions& options) {
@@ -73,13 +96,28 @@ void check_options(const Entry& entry, const TaskOptions& options) {
     throw ConfigError("task", fmt::format("{}: only {}, {} does not", what, only, entry.name));
   };
   if (!options.file.empty() && !entry.takes.file)
-    refuse(fmt::format("file = \"{}\"", options.file), "text reads a file");
+    refuse(fmt::format("file = \"{}\"", options.file), "text, series and table read a file");
   if (options.n_pairs != 0 && !entry.takes.pairs)
     refuse(fmt::format("n_pairs = {}", options.n_pairs), "recall, mqar and select have pairs");
   if (options.digit_order != DigitOrder::kReversed && !entry.takes.digit_order)
     refuse("digit_order = plain", "add writes numbers");
   if (options.operation != Operation::kDivide && !entry.takes.operation)
     refuse("operation other than divide", "modular calculates");
+  const TaskOptions none;
+  if (!entry.takes.series) {
+    const std::string_view only = "series has it";
+    if (!options.column.empty()) refuse(fmt::format("column = \"{}\"", options.column), only);
+    if (options.lags != 0) refuse(fmt::format("lags = {}", options.lags), only);
+    if (options.horizon != 0) refuse(fmt::format("horizon = {}", options.horizon), only);
+    if (options.attend != none.attend) refuse("attend = rows", "series can choose");
+  }
+  if (!entry.takes.table) {
+    if (!options.target.empty()) refuse(fmt::format("target = \"{}\"", options.target), "table has it");
+    if (!options.leave_out.empty())
+      refuse(fmt::format("leave_out = \"{}\"", options.leave_out), "table has it");
+  }
+  if (options.missing != none.missing && !entry.takes.series && !entry.takes.table)
+    refuse("missing = drop", "series and table read a CSV");
   if (options.reading == Reading::kSourceToTarget && !entry.takes.source) {
     refuse("family = encoder-decoder",
            "reverse, copy, sort, histogram, dates and digits-question go from a source to a target");
@@ -91,8 +129,9 @@ TaskDescription describe(const Entry& entry) {
   description.name = entry.name;
   description.summary = entry.summary;
   if (entry.takes.file) {
-    description.seq_len = 64;
-    description.reading = Reading::kLeftToRight;
+    const bool is_text = !entry.takes.series && !entry.takes.table;
+    description.seq_len = is_text ? 64 : 0;
+    description.reading = is_text ? Reading::kLeftToRight : Reading::kWholeSequence;
     return description;
   }
   const auto task = entry.make({.name = entry.name}, 1);

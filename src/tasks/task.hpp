@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "src/table/table.hpp"
+
 namespace headtorch::tasks {
 
 /// Label of a position that no loss and no accuracy counts.
@@ -41,7 +43,9 @@ struct Batch {
   std::vector<std::int64_t> tokens, labels;
   std::vector<float> features;  ///< [examples, length, n_features], beside the tokens; empty without features
   std::vector<float> values;    ///< Measure::kReal: [examples, length]; labels are then 0 or kNotCounted
-  Source source;
+  Source source = {};
+  std::vector<std::int64_t> lines =
+      {};  ///< [examples, length], of the file that positions stand for; or empty
 };
 
 /// Positions that are the square patches of an image, row by row, behind `first` positions that are not.
@@ -71,6 +75,13 @@ struct TaskShape {
   std::int64_t start = -1;  ///< token that every target begins with, before the first answer; -1: none
   ImageShape image = {};
   SourceShape source = {};
+  std::int64_t n_compared = 0;    ///< the first of n_features, by which positions are alike; 0: none
+  std::int64_t asked_token = -1;  ///< a row whose value is asked: never seen as a key; -1: none
+  /// Measure::kReal: values are (original - mean) / value_unit; errors are reported times value_unit.
+  double value_unit = 1.0;
+  /// Neighbouring errors that a bootstrap draws together: 1 for rows in no order, more for a series; 0: no
+  /// interval.
+  std::int64_t error_block = 0;
 
   /// Positions of the longer of its sequences.
   std::int64_t longest() const { return std::max(seq_len, source.seq_len); }
@@ -78,16 +89,25 @@ struct TaskShape {
 
 enum class DigitOrder { kReversed, kPlain };
 enum class Operation { kAdd, kSubtract, kMultiply, kDivide };
+/// What a series' model looks at: the lags of one row, or other rows whose value is known.
+enum class Attend { kLags, kRows };
 
 /// Values of the `[task]` section.
 struct TaskOptions {
   std::string name = {};
   std::int64_t seq_len = 0;    ///< 0: the task's own default
   std::int64_t n_symbols = 0;  ///< 0: the task's own default; not for text
-  std::string file = {};       ///< text only
+  std::string file = {};       ///< text, series, table
   std::int64_t n_pairs = 0;    ///< recall, mqar: key-value pairs; select: symbols to copy. 0: the task's own
-  DigitOrder digit_order = DigitOrder::kReversed;  ///< of add's answers
-  Operation operation = Operation::kDivide;        ///< modular
+  DigitOrder digit_order = DigitOrder::kReversed;    ///< of add's answers
+  Operation operation = Operation::kDivide;          ///< modular
+  std::string column = {};                           ///< series
+  std::int64_t lags = 0, horizon = 0;                ///< series; 0: the task's own
+  std::int64_t n_train = 0;                          ///< series, table: rows known before the test; 0: all
+  std::int64_t origin = 0, n_origins = 1;            ///< series: which block of its last fifth is the test
+  Attend attend = Attend::kLags;                     ///< series
+  std::string target = {}, leave_out = {};           ///< table: columns; leave_out has commas between them
+  table::Missing missing = table::Missing::kRefuse;  ///< series, table
   /// Follows from the model's family: kSourceToTarget asks copy, reverse, sort and histogram for that form.
   Reading reading = Reading::kWholeSequence;
 };
@@ -110,6 +130,10 @@ class Task {
   virtual std::vector<std::int64_t> parse_tokens(std::string_view input) const = 0;
   /// A label as a person reads it: a token's text where labels are tokens, else its number.
   virtual std::string label_text(std::int64_t label) const;
+  /// What a person calls position `at` of a batch's flat list: its token, or the row that it stands for.
+  virtual std::string position_text(const Batch& batch, std::size_t at) const {
+    return token_text(batch.tokens[at]);
+  }
   /// Of tokens, as parse_tokens reads them.
   virtual Spelling spelling() const { return Spelling::kWords; }
   /// A token as it is typed. Valid UTF-8.
@@ -135,7 +159,7 @@ std::string typed(const Task& task, std::span<const std::int64_t> tokens);
 /// One line of `headtorch tasks`.
 struct TaskDescription {
   std::string name, summary;
-  std::int64_t n_symbols = 0, seq_len = 0, n_test = 0;  ///< n_symbols and n_test of text: 0, by file
+  std::int64_t n_symbols = 0, seq_len = 0, n_test = 0;  ///< 0: by file
   Reading reading = Reading::kWholeSequence;
   bool translates = false;  ///< Reading::kSourceToTarget is another form of it
 };

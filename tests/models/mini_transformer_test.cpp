@@ -214,5 +214,33 @@ TEST(MiniTransformer, G42_sizes_that_do_not_fit_are_refused_by_name) {
   }
 }
 
+TEST(MiniTransformer, feature_gaussian_compares_the_features_that_the_task_names) {
+  ModelOptions options = small(Family::kEncoder, Score::kFeatureGaussian);
+  options.position = Position::kNone;
+  EXPECT_THROW(MiniTransformer(options, ModelSizes{kSymbols, kClasses, 16, 3}), ConfigError);
+  ModelSizes sizes{kSymbols, kClasses, 16, 3};
+  sizes.n_compared = 2;
+  sizes.hidden_tokens = {1};
+  torch::manual_seed(3);
+  MiniTransformer model(options, sizes);
+  model->eval();
+  const Tensor which = torch::tensor({{0, 0, 0, 1, 1}});  // the last two are asked: no key
+  const auto pattern = [&](const Tensor& features) {
+    nn::HeadProbe probe;
+    nn::Context context;
+    context.probe = &probe;
+    model->forward(ModelInput(Sequence{which, features}), context);
+    return probe.patterns.back();
+  };
+  const Tensor features = torch::randn({1, 5, 3});
+  Tensor other_y = features.clone();
+  other_y.select(-1, 2).add_(1.0);
+  EXPECT_TRUE(identical(pattern(other_y), pattern(features)));
+  EXPECT_TRUE((pattern(features).narrow(-1, 3, 2) == 0).all().item<bool>());
+  Tensor other_x = features.clone();
+  other_x.select(-1, 1).add_(torch::arange(5.0));
+  EXPECT_FALSE(torch::equal(pattern(other_x), pattern(features)));
+}
+
 }  // namespace
 }  // namespace headtorch::models

@@ -43,8 +43,8 @@ inline std::vector<Case> all_cases(Family family) {
   std::vector<Case> cases;
   for (std::size_t s = 0; s < std::size(nn::kScoreNames); ++s) {
     const auto score = static_cast<Score>(s);
-    const bool of_one_sequence = score == Score::kSelf || score == Score::kSameToken;
-    if (family == Family::kEncoderDecoder && of_one_sequence) continue;
+    if (family == Family::kEncoderDecoder && nn::is_of_one_sequence(score)) continue;
+    if (score == Score::kFeatureGaussian) continue;  // of features, which these models have not
     const bool projects = score <= Score::kLinear;
     for (std::size_t p = 0; p < std::size(nn::kPositionNames); ++p) {
       const auto position = static_cast<Position>(p);

@@ -65,6 +65,44 @@ TEST(FixedScores, untrained_gaussian_compares_inputs_and_is_detached) {
   EXPECT_FALSE(module->scores(x.clone().requires_grad_(), x).requires_grad());
 }
 
+TEST(FixedScores, feature_gaussian_compares_rows_and_nothing_that_layers_made_of_them) {
+  const Tensor rows = normal({2, 5, 3}, 8), x = normal({2, 5, 6}, 4);
+  MultiHeadAttention module = make(6, 2, score_options(Score::kFeatureGaussian));
+  AttentionCall call = masked(masks(5)[2], Keep::kPattern);
+  call.rows_BSF = rows.clone().requires_grad_();
+  const MultiHeadAttentionResult result = module->forward(x, call);
+  EXPECT_TRUE(identical(module->forward(x * 3.0, call).pattern, result.pattern));
+  EXPECT_FALSE(result.pattern.requires_grad());
+  const double bandwidths[] = {1.5, 2.5};
+  for (std::int64_t b = 0; b < 2; ++b) {
+    const std::int64_t n_visible = b == 0 ? 5 : 3;
+    for (std::int64_t h = 0; h < 2; ++h) {
+      for (std::int64_t i = 0; i < 5; ++i) {
+        std::vector<double> expected(5, 0.0);
+        double sum = 0.0;
+        for (std::int64_t j = 0; j < n_visible; ++j) {
+          const double distance = (rows[b][i] - rows[b][j]).norm().item<double>() / bandwidths[h];
+          sum += expected[static_cast<std::size_t>(j)] = std::exp(-0.5 * distance * distance);
+        }
+        EXPECT_TRUE(close(result.pattern[b][h][i], doubles(expected, {5}) / sum));
+      }
+    }
+  }
+  EXPECT_THROW(module->forward(x, masked({})), ShapeError);
+}
+
+TEST(FixedScores, feature_gaussian_is_the_same_in_blocks) {
+  const std::int64_t length = 1500;  // so many weights are not held at once
+  const Tensor x = normal({1, length, 6}, 4);
+  MultiHeadAttention module = make(6, 2, score_options(Score::kFeatureGaussian));
+  AttentionCall call = masked({Visibility::kCausal, {}}, Keep::kOutput, {});
+  call.rows_BSF = normal({1, length, 3}, 8);
+  ASSERT_EQ(module->path(call.mask, 1, length, length), Path::kBlocked);
+  AttentionCall whole = call;
+  whole.edit_pattern = [](const Tensor& weights) { return weights; };
+  EXPECT_TRUE(close(module->forward(x, call).y, module->forward(x, whole).y));
+}
+
 TEST(FixedScores, raw_dot_compares_inputs_and_trains_through_them) {
   const Tensor x = normal({2, 5, 6}, 4);
   MultiHeadAttention module = make(6, 2, score_options(Score::kRawDot));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "src/report/legend.hpp"
 #include "tests/report/samples.hpp"
 
 namespace headtorch::report {
@@ -66,6 +67,56 @@ TEST(Plot, marks_are_few_and_all_different) {
       }
     }
   }
+}
+
+TEST(Plot, marks_of_a_logarithmic_axis_are_1_2_5_or_powers_of_ten) {
+  EXPECT_THAT(texts(logarithmic_marks({0.09, 2.1}, 6)), ElementsAre("0.1", "0.2", "0.5", "1", "2"));
+  EXPECT_THAT(texts(logarithmic_marks({1e-6, 100}, 9)),
+              ElementsAre("1e-6", "1e-5", "0.0001", "0.001", "0.01", "0.1", "1", "10", "100"));
+  EXPECT_THAT(texts(logarithmic_marks({1e-6, 100}, 5)), ElementsAre("1e-6", "0.0001", "0.01", "1", "100"));
+  EXPECT_THAT(texts(logarithmic_marks({2.1, 2.9}, 5)), ElementsAre("2.2", "2.4", "2.6", "2.8"));
+}
+
+TEST(Plot, a_logarithmic_axis_leaves_out_what_it_cannot_show) {
+  const Rgb colour{0, 0, 200};
+  const Drawn one =
+      drawn({.series = {{.x = {-1, 0, 1, 10, 100}, .y = {1, 1, 1, 1, 1}, .colour = colour, .width = 0}},
+             .x_scale = AxisScale::kLogarithmic});
+  EXPECT_NEAR(one.frame.at_x(10), (one.frame.at_x(1) + one.frame.at_x(100)) / 2, 1e-9);
+  EXPECT_EQ(one.picture.at(one.frame.at_x(10), one.frame.at_y(1)), colour);
+  EXPECT_GT(one.frame.x.low, 0);
+}
+
+TEST(Plot, what_is_outside_a_given_range_is_cut) {
+  const Rgb colour{0, 0, 200};
+  const Drawn one = drawn(
+      {.series = {{.x = {0, 1}, .y = {0, 100}, .colour = colour, .width = 3}}, .y_range = AxisRange{0, 10}});
+  for (int y = 0; y < static_cast<int>(one.frame.data.y) - 2; ++y) {
+    for (int x = 0; x < 500; ++x) ASSERT_NE(one.picture.at(x, y), colour);
+  }
+}
+
+TEST(Plot, a_band_lies_between_its_ends) {
+  const Rgb colour{200, 220, 255};
+  const Drawn one =
+      drawn({.y_range = AxisRange{0, 4},
+             .bands = {{.x = {0, 1, 2}, .low = {1, 1, 1}, .high = {3, 3, 3}, .colour = colour}}});
+  EXPECT_EQ(one.picture.at(one.frame.at_x(0.7), one.frame.at_y(2.9)), colour);
+  EXPECT_EQ(one.picture.at(one.frame.at_x(0.7), one.frame.at_y(1.1)), colour);
+  EXPECT_EQ(one.picture.at(one.frame.at_x(0.7), one.frame.at_y(3.5)), kWhite);
+}
+
+TEST(Plot, texts_of_close_guides_take_lines_of_their_own) {
+  Plot plot{.series = {{.x = {0, 10}, .y = {0, 1}}}};
+  plot.guides = {{.x = 5, .text = "chosen 5"}};
+  const double one = room_around(plot, {400, 200}).above;
+  plot.guides.push_back({.x = 1, .text = "far"});
+  EXPECT_EQ(room_around(plot, {400, 200}).above, one);
+  plot.guides.push_back({.x = 5.1, .text = "minimum 5.1"});
+  EXPECT_GT(room_around(plot, {400, 200}).above, one);
+  plot.guides.push_back({.x = 99, .text = "outside"});
+  plot.top_axis = TopAxis{"t", 2};
+  EXPECT_GT(room_around(plot, {400, 200}).above, one + 30);
 }
 
 TEST(Plot, a_range_holds_its_values_and_is_never_empty) {

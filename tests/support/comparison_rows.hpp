@@ -61,6 +61,10 @@ inline ComparisonRow replaced(Values values) {
   return row(RowKind::kReplaced, "every head replaced by its nearest kernel", "dot", std::move(values));
 }
 
+inline ComparisonRow reference(std::string name, Values values) {
+  return row(RowKind::kReference, std::move(name), "", std::move(values));
+}
+
 /// Four seeds around a mean.
 inline Values around(double mean) { return {mean - 0.002, mean + 0.002, mean - 0.001, mean + 0.001}; }
 

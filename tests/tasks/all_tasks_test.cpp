@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 std::vector<std::string> names() {
   std::vector<std::string> all;
   for (const TaskDescription& description : describe_tasks()) {
-    if (description.name != "text") all.push_back(description.name);
+    if (description.n_test > 0) all.push_back(description.name);
   }
   return all;
 }

@@ -6,7 +6,7 @@
 #include "models/options.hpp"
 
 // A model as the engine reads it: sizes, and where its parameters are. Letters: D width, H heads, F
-// feed-forward width, V symbols, C classes, T longest input.
+// feed-forward width, V symbols, C classes, T longest input, N numbers beside each token.
 
 namespace headtorch::train::engine {
 
@@ -37,6 +37,7 @@ struct Layer {
 struct Sizes {
   std::int64_t layers = 0, width = 0, heads = 0, hidden = 0;  ///< L, D, H, F
   std::int64_t symbols = 0, classes = 0, longest = 0;         ///< V, C, T
+  std::int64_t features = 0;                                  ///< N
 };
 
 struct Model {
@@ -50,6 +51,7 @@ struct Model {
   double dropout = 0.0, attention_dropout = 0.0, label_smoothing = 0.0;
 
   Parameter embedding;                        ///< [V, D]
+  Linear features;                            ///< [D, N], added to the embedding; absent when N is 0
   Parameter positions;                        ///< [T, D], learned; absent otherwise
   std::vector<float> position_code;           ///< [T, D], fixed; empty otherwise
   std::vector<float> turn_cosine, turn_sine;  ///< [T, E] as kernels::TurnPairs reads them; empty: no turning

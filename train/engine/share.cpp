@@ -22,6 +22,11 @@ std::int64_t sequences_at_once(const Sizes& sizes, std::int64_t length) {
   return std::max<std::int64_t>(rows / length, 1);
 }
 
+Sequences sequences_of(const tasks::Batch& batch, std::int64_t first_example) {
+  return {batch.examples, batch.length,   batch.tokens, batch.labels,
+          first_example,  batch.features, batch.values};
+}
+
 double share_bytes(const Sizes& s) {
   const std::int64_t beside = 12 * s.width + s.hidden + s.classes;  // what all layers use in turn
   return static_cast<double>(sizeof(float)) *
@@ -76,7 +81,7 @@ Share::Share(const Model& model, const PackedWeights& weights, const kernels::Ke
   logits_ = arena_.floats(rows * s.classes);
 
   std::size_t scratch = kernels::attention_scratch_bytes(attention);
-  for (const std::int64_t out : {3 * s.width, s.width, s.hidden, s.classes}) {
+  for (const std::int64_t out : {3 * s.width, s.width, s.hidden, s.classes, s.features}) {
     for (const auto& [m, n, k] :
          {std::array{rows, out, s.width}, {rows, s.width, out}, {out, s.width, rows}, {s.width, out, rows}})
       scratch = std::max(scratch, products.scratch_bytes(m, n, k));
@@ -95,11 +100,14 @@ void Share::in_chunks(const Sequences& sequences, const Work& work) const {
   const std::int64_t length = sequences.length, at_once = std::max<std::int64_t>(most_rows_ / length, 1);
   for (std::int64_t first = 0; first < sequences.count; first += at_once) {
     const std::int64_t count = std::min(at_once, sequences.count - first);
-    const auto part = [&](std::span<const std::int64_t> all) {
-      return all.subspan(static_cast<std::size_t>(first * length), static_cast<std::size_t>(count * length));
+    const auto part = [&](auto all, std::int64_t a_place) {  // of numbers that may be absent
+      const std::int64_t a_sequence = all.empty() ? 0 : length * a_place;
+      return all.subspan(static_cast<std::size_t>(first * a_sequence),
+                         static_cast<std::size_t>(count * a_sequence));
     };
-    work(Sequences{count, length, part(sequences.tokens), part(sequences.labels),
-                   sequences.first_example + first});
+    work(Sequences{count, length, part(sequences.tokens, 1), part(sequences.labels, 1),
+                   sequences.first_example + first, part(sequences.features, model_.sizes.features),
+                   part(sequences.values, 1)});
   }
 }
 
@@ -116,8 +124,9 @@ Measured Share::measure(const Sequences& sequences) {
     const Rows x = counted_rows(part);
     const std::int64_t classes = model_.sizes.classes;
     multiply(x, weights_.output(), logits_.data());
+    const bool has_answers = part.values.empty();
     std::int64_t row = 0, wrong_in_sequence = 0;
-    for (std::int64_t place = 0; place < rows_; ++place) {
+    for (std::int64_t place = 0; has_answers && place < rows_; ++place) {
       const std::int64_t label = part.labels[static_cast<std::size_t>(place)];
       if (label >= 0) {
         const float* logits = logits_.data() + row++ * classes;
@@ -129,9 +138,7 @@ Measured Share::measure(const Sequences& sequences) {
       if (wrong_in_sequence == 0) ++total.sequences_right;
       wrong_in_sequence = 0;
     }
-    double loss = 0.0;
-    kernels_.cross_entropy({x.count, classes, logits_.data(), counted_labels_.data(), 0.0F, &loss});
-    total.counted += {loss, x.count};
+    total.counted += {lose(part, 0.0), x.count};
   });
   return total;
 }
@@ -183,6 +190,10 @@ void Share::embed(const Sequences& sequences, Draws& draws) {
       const float* position = positions + row % length_ * width;
       for (std::int64_t j = 0; j < width; ++j) out[j] = token[j] + position[j];
     }
+  }
+  if (model_.sizes.features > 0) {
+    multiply({sequences.features.data(), rows_}, weights_.features(), branch_.data());
+    for (std::int64_t j = 0; j < rows_ * width; ++j) x[j] += branch_.data()[j];
   }
   const kernels::DropoutBits dropout = draw(model_.dropout, length_ * width, embedding_dropped_, draws);
   if (dropout.bits != nullptr) kernels_.apply_dropout({rows_ * width, x, dropout, x});
@@ -255,14 +266,31 @@ Share::Rows Share::counted_rows(const Sequences& sequences) {
   return {counted_rows_.data(), count};
 }
 
+double Share::lose(const Sequences& sequences, double label_smoothing) {
+  const auto count = static_cast<std::int64_t>(counted_places_.size());
+  double loss = 0.0;
+  if (sequences.values.empty()) {
+    kernels_.cross_entropy({count, model_.sizes.classes, logits_.data(), counted_labels_.data(),
+                            static_cast<float>(label_smoothing), &loss});
+    return loss;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto place = static_cast<std::size_t>(counted_places_[static_cast<std::size_t>(i)]);
+    float& prediction = logits_.data()[i];
+    const float error = prediction - sequences.values[place];
+    loss += static_cast<double>(error) * error;
+    prediction = 2.0F * error;
+  }
+  return loss;
+}
+
 Counted Share::predict(const Sequences& sequences, float* gradient) {
   const std::int64_t width = model_.sizes.width;
   const Rows x = counted_rows(sequences);
   Counted counted{.loss = 0.0, .positions = x.count};
   if (x.count == 0) return counted;
   multiply(x, weights_.output(), logits_.data());
-  kernels_.cross_entropy({x.count, model_.sizes.classes, logits_.data(), counted_labels_.data(),
-                          static_cast<float>(model_.label_smoothing), &counted.loss});
+  counted.loss = lose(sequences, model_.label_smoothing);
   const Rows d_logits{logits_.data(), x.count};
   add_gradients(d_logits, x.data, weights_.output(), gradient);
   const bool all = x.count == rows_;
@@ -337,6 +365,8 @@ void Share::embed_backward(const Sequences& sequences, float* gradient) {
   if (is_pre()) norm_backward(stream(0), {.sum = dx, .x = dx}, {}, gradient);
   const kernels::DropoutBits dropout = drawn(model_.dropout, embedding_dropped_);
   if (dropout.bits != nullptr) kernels_.apply_dropout({rows_ * width, dx, dropout, dx});
+  if (model_.sizes.features > 0)
+    add_gradients({dx, rows_}, sequences.features.data(), weights_.features(), gradient);
   for (std::int64_t row = 0; row < rows_; ++row) {
     const float* own = dx + row * width;
     float* token =

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/kernels/kernels.hpp"
+#include "src/tasks/task.hpp"
 #include "train/engine/arena.hpp"
 #include "train/engine/model.hpp"
 #include "train/engine/weights.hpp"
@@ -16,7 +17,11 @@ struct Sequences {
   std::int64_t count = 0, length = 0;
   std::span<const std::int64_t> tokens, labels;  ///< [count, length]; a label below 0 is not counted
   std::int64_t first_example = 0;                ///< in the batch, which dropout counts by
+  std::span<const float> features = {};          ///< [count, length, N]
+  std::span<const float> values = {};  ///< [count, length]; given: C is 1, and the loss the squared error
 };
+/// All of a batch, which must outlive it.
+Sequences sequences_of(const tasks::Batch& batch, std::int64_t first_example = 0);
 
 /// What decides a step's dropout: as nn::DropoutStream(seed, step).
 struct DropoutKey {
@@ -25,7 +30,7 @@ struct DropoutKey {
 };
 
 struct Counted {
-  double loss = 0.0;  ///< nats, summed over counted positions
+  double loss = 0.0;  ///< nats or squared errors, summed over counted positions
   std::int64_t positions = 0;
 
   Counted& operator+=(const Counted& other) {
@@ -59,7 +64,8 @@ class Share {
   /// Adds the gradient of the summed loss to `gradient`, laid out as Parameter::offset says.
   Counted accumulate(const Sequences& sequences, const DropoutKey& key, float* gradient);
 
-  /// Without dropout and without a backward pass; of two equal logits the first counts as the answer.
+  /// Without dropout and without a backward pass; of two equal logits the first counts as the answer. Where
+  /// values are given nothing is right.
   Measured measure(const Sequences& sequences);
 
  private:
@@ -124,6 +130,8 @@ class Share {
   void join(std::int64_t index, Draws& draws);
   /// Finds the positions that are counted.  @returns what the output layer reads of them.
   Rows counted_rows(const Sequences& sequences);
+  /// The loss of logits_, which become its gradient.  @param label_smoothing of classes
+  double lose(const Sequences& sequences, double label_smoothing);
   /// Leaves the gradient of what comes out of the last norm.
   Counted predict(const Sequences& sequences, float* gradient);
 

@@ -26,6 +26,7 @@ PackedWeights::PackedWeights(const Model& model, const kernels::Products& produc
         {make(layer.in_proj, sizes.width, 3 * sizes.width), make(layer.out_proj, sizes.width, sizes.width),
          make(layer.linear1, sizes.width, sizes.hidden), make(layer.linear2, sizes.hidden, sizes.width)});
   }
+  features_ = make(model.features, sizes.features, sizes.width);
   output_ = make(model.output, sizes.width, sizes.classes);
 }
 
@@ -34,6 +35,7 @@ void PackedWeights::refresh() {
     for (PackedLinear* linear : {&layer.in_proj, &layer.out_proj, &layer.linear1, &layer.linear2})
       engine::refresh(*linear, products_);
   }
+  engine::refresh(features_, products_);
   engine::refresh(output_, products_);
 }
 

@@ -27,13 +27,14 @@ class PackedWeights {
   void refresh();
 
   const PackedLayer& layer(std::int64_t index) const { return layers_[static_cast<std::size_t>(index)]; }
+  const PackedLinear& features() const { return features_; }
   const PackedLinear& output() const { return output_; }
 
  private:
   Arena arena_;
   const kernels::Products& products_;
   std::vector<PackedLayer> layers_;
-  PackedLinear output_;
+  PackedLinear features_, output_;
 };
 
 }  // namespace headtorch::train::engine

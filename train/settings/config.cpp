@@ -131,7 +131,7 @@ void check_attention(const models::ModelOptions& model) {
         fmt::format("qk_norm is of learned queries and keys and score = {} has none: expected false", score));
   }
   const bool pair = model.family == models::Family::kEncoderDecoder;
-  if (pair && (model.attention.score == nn::Score::kSelf || model.attention.score == nn::Score::kSameToken)) {
+  if (pair && nn::is_of_one_sequence(asked)) {
     throw ConfigError("model", fmt::format("score = {} compares positions of one sequence, and family = "
                                            "encoder-decoder has two: expected another score",
                                            score));
@@ -220,6 +220,13 @@ void check(const RunConfig& config) {
   check_head_kernels(model);
   check_attention(model);
   check_precision(train);
+  const bool rows = task.name == "table" || (task.name == "series" && task.attend == tasks::Attend::kRows);
+  if (rows && model.position != nn::Position::kNone) {
+    throw ConfigError("model",
+                      fmt::format("position = {} gives places to rows, which have none: expected none{}",
+                                  nn::kPositionNames[static_cast<std::size_t>(model.position)],
+                                  task.name == "series" ? ", or --preset series-rows" : ""));
+  }
   const models::Family natural = family_for(description.reading);
   const bool translates = description.translates && model.family == models::Family::kEncoderDecoder;
   if (model.family != natural && !translates) {

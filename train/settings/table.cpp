@@ -31,7 +31,7 @@ std::vector<Field> task_fields() {
   return {
       {"task", "name", "the task, see `headtorch tasks`",
        Text{[](RunConfig& c) -> std::string& { return c.task.name; }}},
-      {"task", "file", "the text to learn (task text)",
+      {"task", "file", "what to learn: a text (task text), or a CSV (series, table)",
        Text{[](RunConfig& c) -> std::string& { return c.task.file; }}},
       {"task", "seq_len", "tokens of an example; auto: the task's own",
        Integer{[](RunConfig& c) -> std::int64_t& { return c.task.seq_len; }, 1, 4096, true}},
@@ -46,6 +46,22 @@ std::vector<Field> task_fields() {
        choice<tasks::Operation>(
            {"add", "subtract", "multiply", "divide"},
            [](RunConfig & c) -> auto& { return c.task.operation; })},
+      {"task", "column", "the column that is a series (series)",
+       Text{[](RunConfig& c) -> std::string& { return c.task.column; }}},
+      {"task", "lags", "values looked back at; auto: 12 (series)",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.task.lags; }, 1, 1024, true}},
+      {"task", "horizon", "steps ahead of the last lag; auto: 1 (series)",
+       Integer{[](RunConfig& c) -> std::int64_t& { return c.task.horizon; }, 1, 10'000, true}},
+      {"task", "attend", "what is attended over: the lags of a row, or the rows before it (series)",
+       choice<tasks::Attend>(
+           {"lags", "rows"}, [](RunConfig & c) -> auto& { return c.task.attend; })},
+      {"task", "target", "the column to predict (table)",
+       Text{[](RunConfig& c) -> std::string& { return c.task.target; }}},
+      {"task", "leave_out", "columns that predict nothing, with commas between them (table)",
+       Text{[](RunConfig& c) -> std::string& { return c.task.leave_out; }}},
+      {"task", "missing", "rows with a missing value: an error, or left out (series, table)",
+       choice<table::Missing>(
+           {"refuse", "drop"}, [](RunConfig & c) -> auto& { return c.task.missing; })},
   };
 }
 

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "src/core/error.hpp"
+#include "src/core/nearest.hpp"
 #include "train/settings/config.hpp"
 #include "train/settings/field.hpp"
-#include "train/settings/nearest.hpp"
 
 namespace headtorch::train {
 namespace {

@@ -1,8 +1,8 @@
-#include "train/settings/nearest.hpp"
+#include "src/core/nearest.hpp"
 
 #include <gtest/gtest.h>
 
-namespace headtorch::train {
+namespace headtorch {
 namespace {
 
 const std::vector<std::string> kKnown = {"n_heads", "n_layers", "lr", "min_lr", "seed"};
@@ -23,4 +23,4 @@ TEST(Nearest, is_silent_when_nothing_is_near) {
 }
 
 }  // namespace
-}  // namespace headtorch::train
+}  // namespace headtorch

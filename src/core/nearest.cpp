@@ -1,8 +1,8 @@
-#include "train/settings/nearest.hpp"
+#include "src/core/nearest.hpp"
 
 #include <algorithm>
 
-namespace headtorch::train {
+namespace headtorch {
 namespace {
 
 constexpr std::size_t kLongestName = 64;  // the distance costs the product of both lengths
@@ -38,4 +38,4 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   return best;
 }
 
-}  // namespace headtorch::train
+}  // namespace headtorch

@@ -1,0 +1,133 @@
+#include "src/cli/learn_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "src/report/arrays.hpp"
+#include "src/report/panels.hpp"
+#include "src/report/text.hpp"
+
+namespace headtorch::cli {
+namespace {
+
+using report::readable;
+using train::LearnedRow;
+
+constexpr std::int64_t kMostWeightPlaces = 200;
+constexpr std::size_t kPerRow = 3;
+constexpr report::Rgb kDots = {0x8a, 0x8a, 0x8a};
+
+std::string heading(const LearnReport& report) {
+  return fmt::format(
+      "{}: {} from {}", report.file, report.y,
+      report.x.size() == 1 ? report.x.front() : report::counted(std::ssize(report.x), "column"));
+}
+
+/// Parts in rows of three.
+void arrange(report::Panels& panels, std::vector<report::Part> parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i % kPerRow == 0) panels.rows.emplace_back();
+    panels.rows.back().push_back(std::move(parts[i]));
+  }
+}
+
+report::Plot curve_plot(const LearnReport& report, std::size_t i) {
+  const LearnedRow& row = report.learned.rows[i];
+  report::Plot plot{
+      .title = fmt::format("{}: held out {}", title_of(row.form), readable(row.held_out_mean, 3)),
+      .x_title = report.x.front(),
+      .y_title = report.y};
+  plot.series.push_back(
+      {.x = report.rows.x, .y = report.rows.y, .colour = kDots, .width = 0, .has_points = true});
+  plot.series.push_back(
+      {.x = report.curve_x, .y = report.curves[i], .colour = report::series_colour(0), .width = 2});
+  plot.y_range = report::range_around(report.rows.y);
+  return plot;
+}
+
+report::Plot local_plot(const LearnReport& report) {
+  report::Plot plot{.title = "local bandwidth: sd of the weights around a place",
+                    .x_title = report.x.front(),
+                    .y_title = "sd, in units of " + report.x.front()};
+  plot.y_scale = report::AxisScale::kLogarithmic;
+  for (std::size_t i = 0; i < report.local.size(); ++i) {
+    const LocalWidths& local = report.local[i];
+    plot.series.push_back(
+        {.label = std::string(title_of(local.form)),
+         .x = report.curve_x,
+         .y = train::local_widths(report.learned.rows[static_cast<std::size_t>(local.form)].kernel,
+                                  report.rows, report.curve_x),
+         .colour = report::series_colour(i)});
+  }
+  return plot;
+}
+
+std::string draw_curves(const LearnReport& report, report::Format format) {
+  report::Panels panels{
+      .title = heading(report) + ", learned kernels",
+      .subtitle = "leave-one-out chooses the parameters; squared errors are of held-out rows",
+      .text = learn_verdict(report)};
+  std::vector<report::Part> parts;
+  for (std::size_t i = 0; i < report.learned.rows.size(); ++i) parts.emplace_back(curve_plot(report, i));
+  arrange(panels, std::move(parts));
+  panels.rows.push_back({local_plot(report)});
+  return report::draw_panels(panels, format);
+}
+
+/// Of up to kMostWeightPlaces rows, evenly spaced.
+std::vector<double> weight_places(const train::Rows& rows) {
+  const std::int64_t n = std::min(rows.n(), kMostWeightPlaces);
+  std::vector<double> places;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto first = rows.x.begin() + (n == 1 ? 0 : i * (rows.n() - 1) / (n - 1)) * rows.columns;
+    places.insert(places.end(), first, first + rows.columns);
+  }
+  return places;
+}
+
+std::string draw_weights(const LearnReport& report, report::Format format) {
+  report::Panels panels{
+      .title = heading(report) + ", weights of the learned kernels",
+      .subtitle = fmt::format("down: places, across: rows, both in the order of {}", report.x.front())};
+  const std::vector<double> places = weight_places(report.rows);
+  std::vector<report::Part> parts;
+  for (const LearnedRow& row : report.learned.rows) {
+    parts.emplace_back(report::Matrix{.title = std::string(title_of(row.form)),
+                                      .rows = std::ssize(places) / report.rows.columns,
+                                      .columns = report.rows.n(),
+                                      .values = train::weights(row.kernel, report.rows.x, places)});
+  }
+  arrange(panels, std::move(parts));
+  return report::draw_panels(panels, format);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> learned_files(const LearnReport& report,
+                                                               const std::vector<RegressionFormat>& formats) {
+  std::vector<std::pair<std::string, std::string>> files;
+  const bool has_curves = !report.curves.empty();
+  const auto draw = [&](report::Format format, const char* extension) {
+    if (has_curves) files.emplace_back(fmt::format("learned.{}", extension), draw_curves(report, format));
+    files.emplace_back(fmt::format("learned-weights.{}", extension), draw_weights(report, format));
+  };
+  for (const RegressionFormat format : formats) {
+    if (format == RegressionFormat::kPng) draw(report::Format::kPng, "png");
+    if (format == RegressionFormat::kSvg) draw(report::Format::kSvg, "svg");
+    if (format == RegressionFormat::kCsv && has_curves)
+      files.emplace_back("learned.csv", learned_curves_csv(report));
+    if (format != RegressionFormat::kNpy) continue;
+    const std::vector<double> places = weight_places(report.rows);
+    const std::int64_t shape[] = {std::ssize(places) / report.rows.columns, report.rows.n()};
+    for (const LearnedRow& row : report.learned.rows) {
+      const std::vector<double> w = train::weights(row.kernel, report.rows.x, places);
+      files.emplace_back(fmt::format("weights-{}.npy", train::name_of(row.form)),
+                         report::npy(std::vector<float>(w.begin(), w.end()), shape));
+    }
+  }
+  return files;
+}
+
+}  // namespace headtorch::cli
