@@ -12,6 +12,7 @@
 #include "src/cli/missing.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
+#include "src/cli/regress_demo.hpp"
 #include "src/cli/regress_learn.hpp"
 #include "src/cli/regression_document.hpp"
 #include "src/cli/regression_figures.hpp"
@@ -29,7 +30,7 @@ using regress::Choice;
 struct RegressFlags {
   std::string file, sweep, x, y, categories, method = "constant", kernel = "gaussian", bandwidth = "cv",
                                              missing = "refuse", formats = "png,svg,csv", out, seeds;
-  bool learn = false, json = false, quiet = false;
+  bool demo = false, learn = false, json = false, quiet = false;
 };
 
 constexpr std::array<std::pair<std::string_view, regress::Degree>, 2> kMethods = {
@@ -113,6 +114,11 @@ void write_files(const RegressionReport& report, const std::vector<RegressionFor
 
 ExitCode run_regress(const RegressFlags& flags) {
   start_log(flags.quiet ? LogLevel::kQuiet : LogLevel::kNormal);
+  if (flags.demo) {
+    if (!flags.file.empty() || !flags.x.empty() || !flags.y.empty())
+      throw UsageError("--demo", "brings its own data, expected no FILE, --x or --y");
+    return run_regress_demo({flags.out, regression_formats(flags.formats), flags.json});
+  }
   if (flags.file.empty()) throw UsageError("FILE", "is missing, expected a CSV file");
   if (flags.x.empty()) throw UsageError("--x", "is missing, expected the columns to predict from");
   if (flags.y.empty()) throw UsageError("--y", "is missing, expected the column to predict");
@@ -191,6 +197,9 @@ void add_regress(CLI::App& program, Action& action) {
   verb->add_option("--format", flags->formats, "png, svg, csv, npy; several with commas (png,svg,csv)")
       ->type_name("LIST");
   verb->add_option("--out", flags->out, "New folder; runs/regress-NNN unless given")->type_name("DIR");
+  verb->add_flag(
+      "--demo", flags->demo,
+      "Show it on a noisy sine: three bandwidths, bandwidth as temperature, four choices, dot products");
   verb->add_flag("--json", flags->json, "One JSON document on standard output");
   verb->add_flag("--quiet", flags->quiet, "No notes");
   verb->footer(

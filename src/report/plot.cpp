@@ -71,9 +71,9 @@ std::vector<AxisMark> y_marks(const PlotFrame& frame) {
 
 /// The more the shorter they are.
 std::vector<AxisMark> x_marks(const AxisRange& range, AxisScale scale, double width) {
-  constexpr double kPointsAMark = 90, kBetween = 14;
+  constexpr double kPointsAMark = 64, kBetween = 22;
   int most = most_marks(width, kPointsAMark);
-  if (scale == AxisScale::kLogarithmic) most = most_marks(width, kPointsAMark / 2);
+  if (scale == AxisScale::kLogarithmic) most = most_marks(width, 45);
   for (;; --most) {
     std::vector<AxisMark> marks = marks_of(range, scale, most);
     double widest = 0;
@@ -288,8 +288,8 @@ PlotFrame draw_plot(Canvas& canvas, const Box& data, const Plot& plot) {
   canvas.text(cut(plot.y_title, data.height + kPlotBelow, kAxisStyle), data.x - room_left(frame) + 9,
               data.y + data.height / 2, kAxisStyle, Anchor::kMiddle, Writing::kUp);
   if (plot.shows_x_marks)
-    canvas.text(cut(plot.x_title, data.width + 20, kAxisStyle), data.x + data.width / 2,
-                data.bottom() + 33, kAxisStyle, Anchor::kMiddle);
+    canvas.text(cut(plot.x_title, data.width + 20, kAxisStyle), data.x + data.width / 2, data.bottom() + 33,
+                kAxisStyle, Anchor::kMiddle);
   return frame;
 }
 
