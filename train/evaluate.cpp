@@ -128,6 +128,29 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
   return evaluation;
 }
 
+std::vector<double> losses_by_position(models::MiniTransformer model, const tasks::Task& task,
+                                       tasks::Split split, std::int64_t n, torch::Device device) {
+  const EvaluationMode mode(model);
+  const torch::NoGradGuard no_grad;
+  const std::int64_t at_once = std::max<std::int64_t>(kTokensAtOnce / task.shape().seq_len, 1);
+  torch::Tensor sums_T;
+  std::vector<std::int64_t> labels;
+  for (std::int64_t first = 0; first < n && interrupt_signal() == 0; first += at_once) {
+    const tasks::Batch batch = task.batch(split, first, std::min(at_once, n - first));
+    const BatchTensors tensors = to_tensors(batch, device);
+    const torch::Tensor own_T =
+        position_losses(model->forward(tensors.input), tensors).to(torch::kDouble).sum(0).cpu();
+    sums_T = sums_T.defined() ? sums_T + own_T : own_T;
+    labels.assign(batch.labels.begin(), batch.labels.begin() + batch.length);
+  }
+  std::vector<double> means;
+  for (std::size_t t = 0; t < labels.size(); ++t) {
+    if (labels[t] != tasks::kNotCounted)
+      means.push_back(sums_T[static_cast<std::int64_t>(t)].item<double>() / static_cast<double>(n));
+  }
+  return means;
+}
+
 double free_running_accuracy(models::MiniTransformer model, const tasks::Task& task, std::int64_t n,
                              torch::Device device) {
   const EvaluationMode mode(model);

@@ -14,6 +14,10 @@ Evaluation evaluate(models::MiniTransformer model, const tasks::Task& task, task
                     std::int64_t n, Replicas& replicas, torch::Device device,
                     engine::Engine* engine = nullptr);
 
+/// Mean loss of each counted position over examples 0..n-1 of a split whose examples all count the same ones.
+std::vector<double> losses_by_position(models::MiniTransformer model, const tasks::Task& task,
+                                       tasks::Split split, std::int64_t n, torch::Device device);
+
 /// Share of sequences the model gets right when, from the first counted position on, it reads its own
 /// answers.
 double free_running_accuracy(models::MiniTransformer model, const tasks::Task& task, std::int64_t n,

@@ -33,13 +33,21 @@ class Study {
   HeadStudy run(const HeadStudyOptions& options) {
     HeadStudy study;
     study.step = step_;
-    study.n_fit = std::min(affordable(options.n_fit), task_.size(tasks::Split::kValidation));
-    study.n_judge = std::min(affordable(options.n_judge), task_.size(tasks::Split::kTest));
+    // Where rows are attended to, test examples are longer: the first half of the others fits, the rest
+    // judges.
+    const bool rows = task_.shape().asked_token >= 0;
+    const std::int64_t n_validation = task_.size(tasks::Split::kValidation);
+    const std::int64_t n_fit = rows ? std::max<std::int64_t>(n_validation / 2, 1) : n_validation;
+    study.n_fit = std::min(affordable(options.n_fit), n_fit);
+    const tasks::Split judge = rows ? tasks::Split::kValidation : tasks::Split::kTest;
+    const std::int64_t first = rows ? std::min(study.n_fit, n_validation - 1) : 0;
+    study.n_judge = std::min(affordable(options.n_judge), task_.size(judge) - first);
     probe::HeadReader reader(
         {.row_importance = row_importance(model_, task_, tasks::Split::kValidation, 0, study.n_fit),
          .kernel_by_row = options.kernel_by_row});
-    feed(tasks::Split::kValidation, study.n_fit, [&](const AttentionMaps& maps) { reader.fit(maps); });
-    feed(tasks::Split::kTest, study.n_judge, [&](const AttentionMaps& maps) { reader.judge(maps); });
+    feed(task_.batch(tasks::Split::kValidation, 0, study.n_fit),
+         [&](const AttentionMaps& maps) { reader.fit(maps); });
+    feed(task_.batch(judge, first, study.n_judge), [&](const AttentionMaps& maps) { reader.judge(maps); });
     if (task_.shape().n_features == 0 && task_.shape().source.seq_len == 0) {
       const auto repeated = tasks::repeated_tokens(task_.shape(), affordable(kRepeatedRows),
                                                    static_cast<std::uint64_t>(config_.train.seed));
@@ -109,11 +117,6 @@ class Study {
       const std::int64_t count = std::min(at_once, inputs.examples - first);
       take(record(model_, task_, tasks::slice(inputs, first, count), step_, torch::kCPU));
     }
-  }
-
-  template <typename Take>
-  void feed(tasks::Split split, std::int64_t n, const Take& take) const {
-    feed(task_.batch(split, 0, n), take);
   }
 
   const RunConfig& config_;

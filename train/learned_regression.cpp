@@ -103,16 +103,6 @@ struct Job {
   bool is_split = false;
 };
 
-void check(const Rows& rows) {
-  if (rows.n() < kFewestLearnRows)
-    throw DataError("--learn", fmt::format("{} rows, expected at least {}: a fifth of them is held out",
-                                           rows.n(), kFewestLearnRows));
-  if (rows.n() > kMostLearnRows)
-    throw ConfigError("--learn", fmt::format("{} rows, expected at most {}: every row is weighed against "
-                                             "every other at each step; give it a sample",
-                                             rows.n(), kMostLearnRows));
-}
-
 void compare_with_gaussian(std::vector<LearnedRow>& rows, double n_test, double n_train) {
   for (LearnedRow& row : rows) {
     row.held_out_mean = probe::summarise(row.held_out).mean;
@@ -143,8 +133,18 @@ PairedDifference paired_difference(const std::vector<double>& differences, doubl
   return {mean, mean - half, mean + half};
 }
 
+void check_learnable(const Rows& rows) {
+  if (rows.n() < kFewestLearnRows)
+    throw DataError("--learn", fmt::format("{} rows, expected at least {}: a fifth of them is held out",
+                                           rows.n(), kFewestLearnRows));
+  if (rows.n() > kMostLearnRows)
+    throw ConfigError("--learn", fmt::format("{} rows, expected at most {}: every row is weighed against "
+                                             "every other at each step; give it a sample",
+                                             rows.n(), kMostLearnRows));
+}
+
 LearnedRegression learn_regression(const Rows& rows, const LearnOptions& options) {
-  check(rows);
+  check_learnable(rows);
   std::vector<Split> splits;
   for (std::int64_t r = 0; r < options.splits; ++r) splits.push_back(split_rows(rows, r));
 
@@ -199,19 +199,20 @@ LearnedRegression learn_regression(const Rows& rows, const LearnOptions& options
   return result;
 }
 
-std::vector<double> local_widths(const LearnedKernel& kernel, const Rows& rows,
-                                 const std::vector<double>& places) {
+std::vector<LocalKernel> local_kernels(const LearnedKernel& kernel, const Rows& rows,
+                                       const std::vector<double>& places) {
   constexpr std::int64_t kGrid = 2001;
   const auto [low, high] = std::minmax_element(rows.x.begin(), rows.x.end());
   std::vector<double> grid;
   for (std::int64_t g = 0; g < kGrid; ++g)
     grid.push_back(*low + (*high - *low) * static_cast<double>(g) / static_cast<double>(kGrid - 1));
   const std::vector<double> all = weights(kernel, grid, places);
-  std::vector<double> widths;
+  std::vector<LocalKernel> local;
   for (std::size_t t = 0; t < places.size(); ++t) {
     const std::span<const double> w = std::span(all).subspan(t * grid.size(), grid.size());
     if (*std::min_element(w.begin(), w.end()) < 0.0) {
-      widths.push_back(std::numeric_limits<double>::quiet_NaN());
+      constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+      local.push_back({kNone, kNone});
       continue;
     }
     double total = 0.0, first = 0.0, second = 0.0;
@@ -221,9 +222,10 @@ std::vector<double> local_widths(const LearnedKernel& kernel, const Rows& rows,
       first += w[g] * from_place;
       second += w[g] * from_place * from_place;
     }
-    widths.push_back(std::sqrt(std::max(0.0, second / total - first * first / (total * total))));
+    const double shift = first / total;
+    local.push_back({places[t] + shift, std::sqrt(std::max(0.0, second / total - shift * shift))});
   }
-  return widths;
+  return local;
 }
 
 }  // namespace headtorch::train

@@ -56,12 +56,19 @@ struct LearnedRegression {
 };
 
 /// @throws DataError for fewer than kFewestLearnRows rows, ConfigError for more than kMostLearnRows.
+void check_learnable(const Rows& rows);
+
+/// @throws as check_learnable.
 LearnedRegression learn_regression(const Rows& rows, const LearnOptions& options);
 
-/// For one column: sd of the weights around their mean over an even grid of keys on the range of x. At a
-/// Gaussian away from the edges it is h. NaN where weights are not all >= 0.
-std::vector<double> local_widths(const LearnedKernel& kernel, const Rows& rows,
-                                 const std::vector<double>& places);
+/// Where the weights of a place lie, over an even grid of keys on the range of x: their mean and sd. Of a
+/// Gaussian away from the edges the place itself and h. NaN where weights are not all >= 0.
+struct LocalKernel {
+  double centre = 0.0, width = 0.0;
+};
+/// For one column.
+std::vector<LocalKernel> local_kernels(const LearnedKernel& kernel, const Rows& rows,
+                                       const std::vector<double>& places);
 
 std::string_view name_of(KernelForm form);
 /// Whether gradients fit it; the Gaussian too.

@@ -49,6 +49,21 @@ std::vector<double> smooth(const RegressionData& data, const std::vector<double>
   return values;
 }
 
+/// h standard deviations of each column: those of a series share one scaling, and differ a little. A constant
+/// column may have any bandwidth.
+std::vector<double> in_each_column(double h, const RegressionData& data) {
+  std::vector<double> bandwidth;
+  for (const Variable& column : data.x) {
+    const auto n = static_cast<double>(column.numbers.size());
+    double mean = 0.0, squares = 0.0;
+    for (const double value : column.numbers) mean += value / n;
+    for (const double value : column.numbers) squares += std::pow(value - mean, 2);
+    const double sd = std::sqrt(squares / n);
+    bandwidth.push_back(sd > 0.0 ? h * sd : 1.0);
+  }
+  return bandwidth;
+}
+
 std::vector<double> values_of(const std::vector<double>& x, std::size_t width, std::size_t column,
                               const std::vector<std::size_t>& which) {
   std::vector<double> values;
@@ -97,7 +112,7 @@ std::vector<RowReference> table_references(const tasks::Rows& rows) {
   add("k nearest", fmt::format("k {}", nearest.k), nearest.values);
   const double h = common_bandwidth(rows);
   add("Nadaraya-Watson, one bandwidth", fmt::format("h {:.3g}", h),
-      smooth(data, std::vector<double>(data.x.size(), h), places));
+      smooth(data, in_each_column(h, data), places));
   if (data.x.size() > 1)
     add("Nadaraya-Watson, one bandwidth a column", "",
         smooth(data, regress::choose_bandwidth(data, {}, {}).bandwidth, places));

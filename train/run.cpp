@@ -297,12 +297,23 @@ class Run {
         result.test.free_running_accuracy =
             free_running_accuracy(model_, task_, task_.n_free_running(), device_);
       }
+      result.by_points = by_points();
       for (const std::int64_t length : options_.eval_lengths) result.by_length.push_back(at_length(length));
     }
     if (interrupt_signal() != 0) {
       result.ending = interrupt_signal() == SIGINT ? Ending::kInterrupted : Ending::kTerminated;
       result.test = {};
+      result.by_points.clear();
     }
+  }
+
+  std::vector<tasks::PointErrors> by_points() {
+    std::vector<tasks::PointErrors> errors = tasks::point_errors(task_, tasks::Split::kTest, kPointExamples);
+    if (errors.empty()) return errors;
+    const std::vector<double> own =
+        losses_by_position(model_, task_, tasks::Split::kTest, kPointExamples, device_);
+    for (std::size_t k = 0; k < own.size(); ++k) errors[k].model = own[k];
+    return errors;
   }
 
   std::string attention_path() const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/core/attention_maps.hpp"
+#include "src/tasks/point_predictors.hpp"
 #include "src/tasks/task.hpp"
 #include "train/error_interval.hpp"
 #include "train/settings/config.hpp"
@@ -78,6 +79,8 @@ struct RunObserver {
       on_checkpoint;  ///< at checkpoint_every and at the end; file name -> bytes
 };
 
+inline constexpr std::int64_t kPointExamples = 1000;
+
 enum class Ending { kComplete, kInterrupted, kTerminated, kDiverged };
 
 struct RunResult {
@@ -98,7 +101,8 @@ struct RunResult {
   double initial_score_sd =
       0.0;  ///< of the scores at step 0, over visible keys, mean over rows, heads, layers (A9)
   Evaluation test;
-  std::vector<LengthResult> by_length;  ///< at eval_lengths
+  std::vector<LengthResult> by_length;        ///< at eval_lengths
+  std::vector<tasks::PointErrors> by_points;  ///< of tasks with points: the first kPointExamples of the test
 };
 
 /// Trains from `config` and tests on held-out data. Stops after the current step when interrupt_signal() is

@@ -5,6 +5,7 @@
 
 #include "headtorch_version.hpp"
 #include "src/cli/json_number.hpp"
+#include "src/cli/points_document.hpp"
 
 namespace headtorch::cli {
 
@@ -189,6 +190,7 @@ ordered_json run_document(const std::string& run, const train::RunConfig& config
                           const train::RunResult& result, const std::vector<std::string>& notes) {
   ordered_json test = {{"n", result.test.n}};
   add_accuracies(test, result.test);
+  if (!result.by_points.empty()) test["by_points"] = points_document(result.by_points);
   ordered_json by_length = ordered_json::array();
   for (const train::LengthResult& at : result.by_length) {
     ordered_json line = {{"length", at.length}};

@@ -53,13 +53,13 @@ report::Plot local_plot(const LearnReport& report) {
                     .y_title = "sd, in units of " + report.x.front()};
   plot.y_scale = report::AxisScale::kLogarithmic;
   for (std::size_t i = 0; i < report.local.size(); ++i) {
-    const LocalWidths& local = report.local[i];
-    plot.series.push_back(
-        {.label = std::string(title_of(local.form)),
-         .x = report.curve_x,
-         .y = train::local_widths(report.learned.rows[static_cast<std::size_t>(local.form)].kernel,
-                                  report.rows, report.curve_x),
-         .colour = report::series_colour(i)});
+    const LearnedRow& row = report.learned.rows[static_cast<std::size_t>(report.local[i].form)];
+    report::Series& series = plot.series.emplace_back();
+    series.label = title_of(row.form);
+    series.x = report.curve_x;
+    series.colour = report::series_colour(i);
+    for (const train::LocalKernel& kernel : train::local_kernels(row.kernel, report.rows, report.curve_x))
+      series.y.push_back(kernel.width);
   }
   return plot;
 }

@@ -59,6 +59,15 @@ ordered_json row_json(const LearnedRow& row) {
   return json;
 }
 
+ordered_json local_json(const LocalKernels& local) {
+  ordered_json widths = ordered_json::array(), centres = ordered_json::array();
+  for (const train::LocalKernel& kernel : local.at) {
+    widths.push_back(json_number(kernel.width));
+    centres.push_back(json_number(kernel.centre));
+  }
+  return {{"width", widths}, {"centre", centres}};
+}
+
 std::vector<std::string> row_cells(const LearnedRow& row) {
   const probe::Summary& loo = row.loo_summary;
   std::string range, difference;
@@ -98,13 +107,15 @@ std::string valleys_text(const LearnReport& report) {
 
 std::string local_text(const LearnReport& report) {
   if (report.local.empty()) return {};
-  report::Table table{
-      .headers = {fmt::format("local bandwidth at {} =", report.x.front())}, .rows = {}, .align = {}};
+  report::Table table{.headers = {fmt::format("width and centre of the weights at {} =", report.x.front())},
+                      .rows = {},
+                      .align = {}};
   for (const double place : report.places) table.headers.push_back(readable(place));
-  for (const LocalWidths& local : report.local) {
+  for (const LocalKernels& local : report.local) {
     std::vector<std::string>& cells = table.rows.emplace_back();
     cells.emplace_back(title_of(local.form));
-    for (const double width : local.widths) cells.push_back(readable(width, 3));
+    for (const train::LocalKernel& kernel : local.at)
+      cells.push_back(fmt::format("{} at {}", readable(kernel.width, 3), readable(kernel.centre, 3)));
   }
   return "\n" + report::to_text(table);
 }
@@ -171,8 +182,8 @@ ordered_json learn_document(const LearnReport& report) {
   for (const LearnedRow& row : learned.rows) document["rows"].push_back(row_json(row));
   document["local_bandwidth"] = ordered_json::object();
   if (!report.local.empty()) document["local_bandwidth"]["x"] = numbers_json(report.places);
-  for (const LocalWidths& local : report.local)
-    document["local_bandwidth"][std::string(train::name_of(local.form))] = numbers_json(local.widths);
+  for (const LocalKernels& local : report.local)
+    document["local_bandwidth"][std::string(train::name_of(local.form))] = local_json(local);
   document["verdict"] = learn_verdict(report);
   document["seconds"] = json_number(report.seconds);
   return document;

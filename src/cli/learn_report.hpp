@@ -11,10 +11,10 @@
 
 namespace headtorch::cli {
 
-/// sd of a form's weights around places along the one column.
-struct LocalWidths {
+/// Where a form's weights lie at places along the one column.
+struct LocalKernels {
   train::KernelForm form = train::KernelForm::kGaussian;
-  std::vector<double> widths;
+  std::vector<train::LocalKernel> at;
 };
 
 /// All that `regress --learn` reports.
@@ -25,7 +25,7 @@ struct LearnReport {
   regress::ChosenBandwidth selected;  ///< by leave-one-out, src/regress
   train::LearnedRegression learned;
   std::vector<double> places = {};          ///< one column: where `local` stands
-  std::vector<LocalWidths> local = {};      ///< one column
+  std::vector<LocalKernels> local = {};     ///< one column
   std::vector<double> curve_x = {};         ///< one column
   std::vector<std::vector<double>> curves;  ///< one column: a form's values at curve_x, in the rows' order
   double seconds = 0.0;                     ///< of all fits

@@ -70,9 +70,11 @@ train::RunObserver Recorder::observer() {
                                   double wall_seconds) {
     add_line(evaluation_line(step, evaluation, wall_seconds));
     events().add(step, evaluation);
-    progress_.line(fmt::format("validation after {}: loss {}, {} % of tokens right",
-                               report::counted(step, "step"), report::readable(evaluation.loss, 3),
-                               report::readable(100.0 * evaluation.token_accuracy)));
+    const std::string share =
+        evaluation.r2 ? "R2 " + report::readable(*evaluation.r2, 3)
+                      : report::readable(100.0 * evaluation.token_accuracy) + " % of tokens right";
+    progress_.line(fmt::format("validation after {}: loss {}, {}", report::counted(step, "step"),
+                               report::readable(evaluation.loss, 3), share));
   };
   observer.on_attention = [this](const AttentionMaps& maps) {
     store_attention(folder(), maps);

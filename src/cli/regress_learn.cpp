@@ -1,12 +1,10 @@
 #include "src/cli/regress_learn.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
 #include <thread>
 
 #include "src/cli/learn_figures.hpp"
@@ -54,7 +52,7 @@ void look_along(LearnReport& report) {
   for (const train::LearnedRow& row : report.learned.rows) {
     report.curves.push_back(train::predict(row.kernel, report.rows, report.curve_x));
     if (train::is_learned(row.form) && row.form != KernelForm::kHeads)
-      report.local.push_back({row.form, train::local_widths(row.kernel, report.rows, report.places)});
+      report.local.push_back({row.form, train::local_kernels(row.kernel, report.rows, report.places)});
   }
 }
 
@@ -70,6 +68,7 @@ ExitCode run_regress_learn(const LearnRequest& request) {
     report.x.push_back(column.name);
   }
   report.rows = rows_of(request.table.data);
+  train::check_learnable(report.rows);
   const store::RunFolder folder = store::RunFolder::create("regress", request.out, store::Occupied::kRefuse);
 
   const auto start = std::chrono::steady_clock::now();

@@ -96,11 +96,11 @@ std::string edge_sentence(const RegressionReport& report) {
       const auto [low, high] = std::minmax_element(column.numbers.begin(), column.numbers.end());
       is_narrow = h < *high - *low;
     }
-    text += fmt::format(
-        is_narrow ? " The bandwidth of {}, {}, is the narrowest that was searched: nearly only rows "
-                    "with the same {} count."
-                  : " The bandwidth of {}, {}, is the widest that was searched: {} plays no part.",
-        report.model.x[i].name, report::readable(h), report.model.x[i].name);
+    const std::string& name = report.model.x[i].name;
+    text += fmt::format(" The bandwidth of {}, {}, is the {} that was searched: ", name, report::readable(h),
+                        is_narrow ? "narrowest" : "widest");
+    text += is_narrow ? fmt::format("nearly only rows with the same {} count.", name)
+                      : fmt::format("{} plays no part.", name);
   }
   return text;
 }

@@ -11,6 +11,7 @@
 #include "src/cli/documents.hpp"
 #include "src/cli/heads_document.hpp"
 #include "src/cli/output.hpp"
+#include "src/cli/points_document.hpp"
 #include "src/cli/progress.hpp"
 #include "src/cli/recorder.hpp"
 #include "src/cli/run_flags.hpp"
@@ -18,6 +19,7 @@
 #include "src/cli/verbs.hpp"
 #include "src/core/interrupt.hpp"
 #include "src/core/log.hpp"
+#include "src/report/figures.hpp"
 #include "src/report/maps.hpp"
 #include "src/report/terminal.hpp"
 #include "src/report/text.hpp"
@@ -173,6 +175,7 @@ std::string summary(const train::RunConfig& config, const train::RunResult& resu
                       report::counted(result.threads, "thread"), result.device);
   if (!result.stop_reason.empty()) text += fmt::format("Stopped early: {}\n", result.stop_reason);
   text += by_length_text(result);
+  if (!result.by_points.empty()) text += '\n' + points_text(result.by_points);
   if (output_is_terminal() && !maps.layers.empty()) {
     const report::Selection head = sharpest_head(maps);
     text += '\n' + report::terminal_picture(maps, {.layer = head.layer,
@@ -234,6 +237,11 @@ ExitCode train_run(const TrainFlags& flags) {
   const train::RunResult result = train::run_training(config, *task, recorder.observer());
   progress.finish();
   recorder.draw();
+  if (!result.by_points.empty()) {
+    recorder.folder().write(
+        "by_points.png",
+        report::draw_curve(points_plot(result.by_points, config.task.name), report::Format::kPng));
+  }
 
   const std::string run = recorder.folder().path().string();
   const nlohmann::ordered_json document = run_document(run, config, result, notes);

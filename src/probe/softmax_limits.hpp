@@ -25,9 +25,9 @@ std::vector<double> softmax_in(const NumberFormat& format, const std::vector<dou
 
 struct SoftmaxLimits {
   std::string format;
-  double largest = 0.0;        ///< score whose exp is finite
-  double next = 0.0;           ///< the number after it, whose exp is infinite
-  double smallest = 0.0;       ///< score whose exp is above 0
+  double largest = 0.0;             ///< score whose exp is finite
+  double next = 0.0;                ///< the number after it, whose exp is infinite
+  double smallest = 0.0;            ///< score whose exp is above 0
   std::vector<double> scores = {};  ///< a row: next, next - 1, 0
   std::vector<double> naive = {}, safe = {};
   std::vector<double> low_scores = {};  ///< a row of scores that all underflow

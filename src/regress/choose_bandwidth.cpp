@@ -146,6 +146,12 @@ ChosenBandwidth choose_for_one_number(const RegressionData& data, const Smoother
     return unsearched({plug_in(column.sample(), smoother.kernel)}, score);
   ScanRequest range = range_of(data.x[0]);
   range.score = score;
+  if (!varies(data.y)) {  // every bandwidth gives it
+    ChosenBandwidth widest = unsearched({range.high}, score);
+    widest.is_at_edge = true;
+    widest.edges = {0};
+    return widest;
+  }
   if (column.has_slope()) range.slope = [&](double h) { return column.slope(h); };
   return chosen_from(scan(range), kWhere);
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "src/regress/in_sample.hpp"
+#include "src/regress/lane_sums.hpp"
 
 namespace headtorch::regress {
 namespace {
@@ -26,13 +27,13 @@ Score squared_error(DirectFit& fit, std::span<const double> bandwidth, Slopes sl
     score.value += residual * residual / static_cast<double>(n);
     if (slopes == Slopes::kNone) continue;
     const double factor = -2 * residual / static_cast<double>(n);
-    for (std::size_t j = 0; j < c.size(); ++j) c[j] = factor * fit.smoother()[j] * fit.residuals()[j];
+    multiply(c.data(), fit.smoother().data(), fit.residuals().data(), c.size(), factor);
     fit.kernel().add_slopes(c, score.slope);
   }
   return score;
 }
 
-// dl_ii/d ln h = -sum_j l_j^2 (w_i / w_j) d ln w_j / d ln h, w_i = the largest weight.
+// dl_ii/d ln h = l_ii d ln w_i / d ln h - sum_j l_j^2 (w_i / w_j) d ln w_j / d ln h.
 Score aicc(DirectFit& fit, std::span<const double> bandwidth, Slopes slopes) {
   fit.kernel().set_bandwidth(bandwidth);
   const std::size_t n = fit.size();
@@ -46,13 +47,14 @@ Score aicc(DirectFit& fit, std::span<const double> bandwidth, Slopes slopes) {
     trace += fit.smoother()[i];
     if (slopes == Slopes::kNone) continue;
     const double factor = -2 * residual / static_cast<double>(n);
-    for (std::size_t j = 0; j < c.size(); ++j) c[j] = factor * fit.smoother()[j] * fit.residuals()[j];
+    multiply(c.data(), fit.smoother().data(), fit.residuals().data(), c.size(), factor);
     fit.kernel().add_slopes(c, mean_square_slope);
     const auto& weights = fit.kernel().weights();
     for (std::size_t j = 0; j < c.size(); ++j) {
       const double l = fit.smoother()[j];
       c[j] = weights[j] > 0.0 ? -l * l * (weights[i] / weights[j]) : 0.0;
     }
+    c[i] += fit.smoother()[i];
     fit.kernel().add_slopes(c, trace_slope);
   }
   const auto value = corrected_aic(mean_square, trace, n);

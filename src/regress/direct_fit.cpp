@@ -6,6 +6,7 @@
 
 #include "src/core/error.hpp"
 #include "src/regress/data.hpp"
+#include "src/regress/lane_sums.hpp"
 
 namespace headtorch::regress {
 namespace {
@@ -24,6 +25,9 @@ DirectFit::DirectFit(const RegressionData& data, const Smoother& smoother)
     if (data.x[k].n_categories == 0) numbers_.push_back(k);
   }
   residuals_.resize(kernel_.weights().size());
+  centred_.resize(residuals_.size());
+  for (const double value : y_) y_mean_ += value / static_cast<double>(y_.size());
+  for (std::size_t j = 0; j < y_.size(); ++j) centred_[j] = y_[j] - y_mean_;
 }
 
 void DirectFit::at_row(std::size_t i, Own own) {
@@ -38,12 +42,7 @@ void DirectFit::at_place(const std::vector<Variable>& places, std::size_t i) {
 
 void DirectFit::fit() {
   smoother_ = kernel_.weights();
-  // Relative to one of the neighbours: less rounding where y is far from 0.
-  const double origin =
-      y_[static_cast<std::size_t>(std::max_element(smoother_.begin(), smoother_.end()) - smoother_.begin())];
-  double mean = 0.0;
-  for (std::size_t j = 0; j < y_.size(); ++j) mean += smoother_[j] * (y_[j] - origin);
-  value_ = origin + mean;
+  value_ = y_mean_ + dot(smoother_.data(), centred_.data(), smoother_.size());
   for (std::size_t j = 0; j < y_.size(); ++j) residuals_[j] = y_[j] - value_;
   if (degree_ == Degree::kLinear && !numbers_.empty()) fit_line();
 }

@@ -39,6 +39,8 @@ class DirectFit {
   ProductKernel kernel_;
   Degree degree_;
   std::vector<double> y_;
+  std::vector<double> centred_;  // less the mean, in whole lanes: less rounding
+  double y_mean_ = 0.0;
   std::vector<std::size_t> numbers_;  // the number columns
   std::vector<double> smoother_, residuals_;
   double value_ = 0.0;

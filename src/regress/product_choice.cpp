@@ -100,6 +100,13 @@ ChosenBandwidth ProductChoice::search() const {
   std::vector<double> bandwidth;
   for (const Variable& column : data_.x) bandwidth.push_back(column.n_categories > 0 ? 0.0 : kAnyBandwidth);
   if (varying_.empty()) return unsearched(bandwidth);
+  if (!varies(data_.y)) {
+    for (std::size_t k = 0; k < varying_.size(); ++k) bandwidth[varying_[k]] = ranges_[k].high;
+    ChosenBandwidth widest = unsearched(bandwidth);
+    widest.is_at_edge = true;
+    widest.edges = varying_;
+    return widest;
+  }
   const auto whole = [&](std::span<const double> varying) {
     std::vector<double> all = bandwidth;
     for (std::size_t k = 0; k < varying_.size(); ++k) all[varying_[k]] = varying[k];

@@ -8,6 +8,7 @@
 
 #include "src/core/error.hpp"
 #include "src/regress/data.hpp"
+#include "src/regress/lane_sums.hpp"
 #include "src/regress/lanes.hpp"
 #include "src/regress/sample.hpp"
 
@@ -40,13 +41,13 @@ void add_category(double* logarithms, const double* code, std::size_t n, double 
   for (std::size_t j = 0; j < n; ++j) logarithms[j] += code[j] == place ? same : other;
 }
 
-/// weights = exp(logarithms - largest), whole lanes.
+/// weights = exp(logarithms - highest), whole lanes.
 HEADTORCH_EACH_FLOAT_UNIT
-void exponentials(double* weights, const double* logarithms, std::size_t n, double largest) {
+void exponentials(double* weights, const double* logarithms, std::size_t n, double highest) {
   for (std::size_t j = 0; j < n; j += kLanes) {
     Lanes power;
     load(power, logarithms + j);
-    power -= largest;
+    power -= highest;
     power = power < 0.0 ? power : Lanes{};
     exp_in_place(power);
     store(weights + j, power);
@@ -62,6 +63,19 @@ double sum_of_squares(const double* c, const double* x, std::size_t n, double pl
     load(factor, c + j);
     value -= place;
     sum += factor * value * value;
+  }
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+HEADTORCH_EACH_FLOAT_UNIT
+double sum_of_distances(const double* c, const double* x, std::size_t n, double place) {
+  Lanes sum = {};
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    Lanes value, factor;
+    load(value, x + j);
+    load(factor, c + j);
+    value -= place;
+    sum += factor * (value < 0.0 ? -value : value);
   }
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
@@ -130,16 +144,16 @@ double ProductKernel::difference(std::size_t row, std::size_t from, std::size_t 
 }
 
 void ProductKernel::form(std::optional<std::size_t> left_out) {
-  double largest = form_logarithms(left_out);
-  if (largest < kFar) {
+  double highest = form_logarithms(left_out);
+  if (highest < kFar) {
     if (kernel_ == Kernel::kGaussian || kernel_ == Kernel::kExponential) {
       form_far_logarithms(left_out);
     } else {
       take_nearest(left_out);
     }
-    largest = *std::max_element(logarithms_.begin(), logarithms_.begin() + static_cast<std::ptrdiff_t>(n_));
+    highest = largest(logarithms_.data(), logarithms_.size());
   }
-  make_weights(largest, left_out);
+  make_weights(highest, left_out);
 }
 
 double ProductKernel::form_logarithms(std::optional<std::size_t> left_out) {
@@ -160,7 +174,8 @@ double ProductKernel::form_logarithms(std::optional<std::size_t> left_out) {
     }
   }
   if (left_out) logarithms_[*left_out] = kNone;
-  return *std::max_element(logarithms_.begin(), logarithms_.begin() + static_cast<std::ptrdiff_t>(n_));
+  std::fill(logarithms_.begin() + static_cast<std::ptrdiff_t>(n_), logarithms_.end(), kNone);
+  return largest(logarithms_.data(), padded);
 }
 
 /// Relative to the nearest row m, from differences that keep their digits: u_j^2 - u_m^2 = (u_j - u_m)(u_j +
@@ -229,8 +244,8 @@ void ProductKernel::take_nearest(std::optional<std::size_t> left_out) {
   }
 }
 
-void ProductKernel::make_weights(double largest, std::optional<std::size_t> left_out) {
-  exponentials(weights_.data(), logarithms_.data(), weights_.size(), largest);
+void ProductKernel::make_weights(double highest, std::optional<std::size_t> left_out) {
+  exponentials(weights_.data(), logarithms_.data(), weights_.size(), highest);
   if (kernel_ == Kernel::kBox || kernel_ == Kernel::kEpanechnikov) {
     for (std::size_t j = 0; j < n_; ++j) {
       if (logarithms_[j] == kNone) weights_[j] = 0.0;
@@ -238,9 +253,7 @@ void ProductKernel::make_weights(double largest, std::optional<std::size_t> left
   }
   if (left_out) weights_[*left_out] = 0.0;
   for (std::size_t j = n_; j < weights_.size(); ++j) weights_[j] = 0.0;
-  double sum = 0.0;
-  for (std::size_t j = 0; j < n_; ++j) sum += weights_[j];
-  for (std::size_t j = 0; j < n_; ++j) weights_[j] /= sum;
+  scale(weights_.data(), weights_.size(), 1.0 / total(weights_.data(), weights_.size()));
 }
 
 void ProductKernel::add_slopes(std::span<const double> c, std::span<double> sums) const {
@@ -254,9 +267,7 @@ void ProductKernel::add_slopes(std::span<const double> c, std::span<double> sums
     } else if (kernel_ == Kernel::kGaussian) {
       sums[k] += sum_of_squares(c.data(), column.values.data(), c.size(), place_[k]) / h / h;
     } else {
-      double sum = 0.0;
-      for (std::size_t j = 0; j < n_; ++j) sum += c[j] * std::abs(column.values[j] - place_[k]);
-      sums[k] += sum / h;
+      sums[k] += sum_of_distances(c.data(), column.values.data(), c.size(), place_[k]) / h;
     }
   }
 }

@@ -49,7 +49,7 @@ class ProductKernel {
   double form_logarithms(std::optional<std::size_t> left_out);
   void form_far_logarithms(std::optional<std::size_t> left_out);
   void take_nearest(std::optional<std::size_t> left_out);
-  void make_weights(double largest, std::optional<std::size_t> left_out);
+  void make_weights(double highest, std::optional<std::size_t> left_out);
 
   Kernel kernel_;
   std::size_t n_ = 0;

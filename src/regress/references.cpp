@@ -2,7 +2,6 @@
 
 #include <Eigen/QR>
 #include <algorithm>
-#include <numeric>
 
 #include "src/core/error.hpp"
 #include "src/regress/data.hpp"
@@ -13,8 +12,9 @@ namespace {
 
 constexpr const char* kWhere = "references";
 constexpr std::size_t kMostNeighbours = 50;
+constexpr double kTied = 1 + 1e-12;  // of squared distances
 
-/// Rows of features, standardised by the data.
+/// Rows of features, in sds of the data. Not centred: whole numbers keep equal distances.
 Eigen::MatrixXd features_of(const std::vector<Variable>& x, const std::vector<Variable>& rows) {
   Eigen::Index width = 0;
   for (const Variable& column : x) width += column.n_categories > 0 ? column.n_categories : 1;
@@ -31,10 +31,9 @@ Eigen::MatrixXd features_of(const std::vector<Variable>& x, const std::vector<Va
       continue;
     }
     const auto& known = x[k].numbers;
-    const double mean = std::accumulate(known.begin(), known.end(), 0.0) / static_cast<double>(known.size());
     const double sd = varies(x[k]) ? spread_of(known).sd : 0.0;
     for (Eigen::Index i = 0; i < n && sd > 0.0; ++i)
-      features(i, at) = (rows[k].numbers[static_cast<std::size_t>(i)] - mean) / sd;
+      features(i, at) = rows[k].numbers[static_cast<std::size_t>(i)] / sd;
     ++at;
   }
   return features;
@@ -51,22 +50,29 @@ void check(const RegressionData& data, const std::vector<Variable>& places) {
   check_places(data.x, places, kWhere);
 }
 
-/// The rows nearest to `place`, at most `most` of them, nearest first.
-std::vector<std::size_t> nearest(const Eigen::MatrixXd& features, const Eigen::RowVectorXd& place,
-                                 std::size_t most, Eigen::Index left_out) {
+/// Mean y of the k rows nearest to `place`, for k = 1 .. most. Rows as far as the k-th share its place.
+std::vector<double> nearest_means(const Eigen::MatrixXd& features, const std::vector<double>& y,
+                                  const Eigen::RowVectorXd& place, std::size_t most, Eigen::Index left_out) {
   const Eigen::VectorXd distance = (features.rowwise() - place).rowwise().squaredNorm();
-  std::vector<std::size_t> rows;
+  std::vector<std::pair<double, double>> rows;  // distance, y
   for (Eigen::Index j = 0; j < features.rows(); ++j) {
-    if (j != left_out) rows.push_back(static_cast<std::size_t>(j));
+    if (j != left_out) rows.emplace_back(distance[j], y[static_cast<std::size_t>(j)]);
   }
-  const auto closer = [&](std::size_t a, std::size_t b) {
-    const double to_a = distance[static_cast<Eigen::Index>(a)], to_b = distance[static_cast<Eigen::Index>(b)];
-    return to_a != to_b ? to_a < to_b : a < b;
-  };
-  const auto stop = rows.begin() + static_cast<std::ptrdiff_t>(std::min(most, rows.size()));
-  std::partial_sort(rows.begin(), stop, rows.end(), closer);
-  rows.erase(stop, rows.end());
-  return rows;
+  std::sort(rows.begin(), rows.end());
+  std::vector<double> means;
+  double nearer = 0.0;
+  for (std::size_t first = 0, stop = 0; means.size() < most && first < rows.size(); first = stop) {
+    double tied = 0.0;
+    for (; stop < rows.size() && rows[stop].first <= rows[first].first * kTied; ++stop)
+      tied += rows[stop].second;
+    const auto n_nearer = static_cast<double>(first), n_tied = static_cast<double>(stop - first);
+    for (std::size_t k = first + 1; k <= std::min(stop, most); ++k) {
+      const auto all = static_cast<double>(k);
+      means.push_back((nearer + (all - n_nearer) / n_tied * tied) / all);
+    }
+    nearer += tied;
+  }
+  return means;
 }
 
 }  // namespace
@@ -144,21 +150,15 @@ NearestNeighbours nearest_neighbours(const RegressionData& data, const std::vect
   std::vector<double> errors(most, 0.0);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
-    const auto rows = nearest(known, known.row(row), most, row);
-    double sum = 0.0;
-    for (std::size_t k = 0; k < most; ++k) {
-      sum += y[rows[k]];
-      const double residual = y[i] - sum / static_cast<double>(k + 1);
-      errors[k] += residual * residual / static_cast<double>(y.size());
-    }
+    const std::vector<double> means = nearest_means(known, y, known.row(row), most, row);
+    for (std::size_t k = 0; k < most; ++k)
+      errors[k] += (y[i] - means[k]) * (y[i] - means[k]) / static_cast<double>(y.size());
   }
   const auto best = std::min_element(errors.begin(), errors.end());
   NearestNeighbours result{.k = best - errors.begin() + 1, .cv = *best, .values = {}};
   for (Eigen::Index i = 0; i < wanted.rows(); ++i) {
-    double sum = 0.0;
-    for (const std::size_t row : nearest(known, wanted.row(i), static_cast<std::size_t>(result.k), -1))
-      sum += y[row];
-    result.values.push_back(sum / static_cast<double>(result.k));
+    result.values.push_back(
+        nearest_means(known, y, wanted.row(i), static_cast<std::size_t>(result.k), -1).back());
   }
   return result;
 }

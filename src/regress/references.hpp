@@ -24,9 +24,10 @@ std::vector<double> least_squares_left_out(const RegressionData& data);
 struct NearestNeighbours {
   std::int64_t k = 1;  ///< of 1 .. 50 and at most n-1: the least leave-one-out error, ties to the least k
   double cv = 0.0;     ///< that error, a mean square
-  std::vector<double> values;  ///< at each place, the mean y of the k nearest; equally far: the earlier row
+  std::vector<double>
+      values;  ///< at each place, the mean y of the k nearest; rows as far as the k-th share its place
 };
-/// O(n^2 d).  @throws DataError for fewer than two rows.
+/// O(n^2 (d + ln n)).  @throws DataError for fewer than two rows.
 NearestNeighbours nearest_neighbours(const RegressionData& data, const std::vector<Variable>& places);
 
 }  // namespace headtorch::regress

@@ -75,7 +75,7 @@ void remove_files_below(const fs::path& folder, std::string_view start,
 bool is_run_file(std::string_view name) {
   for (const std::string file :
        {"config.toml", "metrics.jsonl", "heads.json", "heads.jsonl", "diagnosis.json", "report.html",
-        "result.json", "compare.json", "compare.png", "compare.svg"}) {
+        "result.json", "by_points.png", "compare.json", "compare.png", "compare.svg"}) {
     if (name == file || name.starts_with(file + ".tmp-")) return true;
   }
   return name.starts_with("events.out.tfevents.");

@@ -43,7 +43,8 @@ Batch slice(const Batch& batch, std::int64_t first, std::int64_t count) {
           part(batch.features),
           part(batch.values),
           {source.length, part(source.tokens), part(source.lengths), part(source.features)},
-          part(batch.lines)};
+          part(batch.lines),
+          part(batch.drawn)};
 }
 
 }  // namespace headtorch::tasks

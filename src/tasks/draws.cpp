@@ -1,8 +1,15 @@
 #include "src/tasks/draws.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 namespace headtorch::tasks {
+
+double draw_normal(Random& random) {
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - random.uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * random.uniform());
+}
 
 void draw_distinct(Random& random, const SymbolRange& range, std::span<std::int64_t> tokens) {
   for (std::size_t i = 0; i < tokens.size(); ++i) {

@@ -5,12 +5,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 #include <span>
 
 #include "src/core/error.hpp"
 #include "src/core/philox.hpp"
+#include "src/tasks/draws.hpp"
 #include "src/tasks/sizes.hpp"
 
 namespace headtorch::tasks {
@@ -32,12 +32,9 @@ Vector plus(const Vector& a, double factor, const Vector& b) {
   return sum;
 }
 
-Vector draw_normal(Random& random, double deviation) {
+Vector draw_vector(Random& random, double deviation) {
   Vector drawn{};
-  for (double& value : drawn) {  // Box and Muller 1958
-    const double radius = std::sqrt(-2.0 * std::log(1.0 - random.uniform()));
-    value = deviation * radius * std::cos(2.0 * std::numbers::pi * random.uniform());
-  }
+  for (double& value : drawn) value = deviation * draw_normal(random);
   return drawn;
 }
 
@@ -71,8 +68,14 @@ RegressionTask::RegressionTask(const TaskOptions& options, std::uint64_t seed) :
   if (length % 2 != 0)
     throw ConfigError(
         "task", fmt::format("seq_len = {}: expected an even number, an x and a y for each point", length));
-  shape_ = {"regression",  Reading::kLeftToRight, 2, 1, length, static_cast<std::int64_t>(kFeatures),
-            Measure::kReal};
+  shape_ = {.name = "regression",
+            .reading = Reading::kLeftToRight,
+            .n_symbols = 2,
+            .n_classes = 1,
+            .seq_len = length,
+            .n_features = static_cast<std::int64_t>(kFeatures),
+            .measure = Measure::kReal,
+            .points = {.n_predictors = static_cast<std::int64_t>(kDimensions), .has_intercept = false}};
 }
 
 std::int64_t RegressionTask::size(Split split) const {
@@ -93,9 +96,9 @@ Batch RegressionTask::batch(Split split, std::int64_t first, std::int64_t count)
   for (std::size_t at = 0; at < n; at += length) {
     const std::uint64_t example = static_cast<std::uint64_t>(first) + at / length;
     Random random(seed_, example, kStream + static_cast<std::uint64_t>(split));
-    const Vector w = draw_normal(random, 1.0 / std::sqrt(static_cast<double>(kDimensions)));
+    const Vector w = draw_vector(random, 1.0 / std::sqrt(static_cast<double>(kDimensions)));
     for (std::size_t i = at; i < at + length; i += 2) {
-      const Vector x = draw_normal(random, 1.0);
+      const Vector x = draw_vector(random, 1.0);
       const auto y = static_cast<float>(dot(w, x));
       batch.tokens[i + 1] = 1;
       batch.labels[i] = 0;

@@ -62,9 +62,13 @@ std::vector<std::size_t> RowsTask::choose(const std::vector<std::size_t>& rows, 
 
 std::int64_t RowsTask::size(Split split) const {
   if (split == Split::kTrain) return std::numeric_limits<std::int64_t>::max();
-  const std::int64_t n = std::ssize(rows_.of(split)),
-                     at_once = std::min(n, split == Split::kTest ? kMostAsked : n_asked_);
-  return (n + at_once - 1) / at_once;
+  return (std::ssize(rows_.of(split)) + at_once(split) - 1) / at_once(split);
+}
+
+std::int64_t RowsTask::at_once(Split split) const {
+  const std::int64_t n = std::ssize(rows_.of(split));
+  if (split == Split::kTest) return std::min(n, kMostAsked);
+  return std::min(n_asked_, (n + 1) / 2);  // two examples: heads are fitted on one and judged on another
 }
 
 RowsTask::Example RowsTask::example(Split split, std::int64_t index) const {
@@ -79,10 +83,10 @@ RowsTask::Example RowsTask::example(Split split, std::int64_t index) const {
             shape_.seq_len};
   }
   const std::vector<std::size_t>& all = rows_.of(split);
-  const std::int64_t at_once = std::min(std::ssize(all), split == Split::kTest ? kMostAsked : n_asked_);
+  const std::int64_t most = at_once(split);
   const std::vector<std::size_t>& known = split == Split::kTest ? known_ : known_validation_;
-  const auto first = all.begin() + index * at_once;
-  return {known, {first, first + std::min(at_once, all.end() - first)}, std::ssize(known) + at_once};
+  const auto first = all.begin() + index * most;
+  return {known, {first, first + std::min<std::int64_t>(most, all.end() - first)}, std::ssize(known) + most};
 }
 
 void RowsTask::add_known(Batch& batch, std::size_t row) const {

@@ -41,6 +41,7 @@ class RowsTask final : public Task {
     std::vector<std::size_t> known, asked;  ///< row numbers
     std::int64_t length = 0;
   };
+  std::int64_t at_once(Split split) const;  ///< rows asked in an example
   Example example(Split split, std::int64_t index) const;
   void add(Batch& batch, const Example& example) const;
   void add_known(Batch& batch, std::size_t row) const;

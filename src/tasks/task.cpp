@@ -10,6 +10,7 @@
 #include "src/tasks/dates_task.hpp"
 #include "src/tasks/digits_question_task.hpp"
 #include "src/tasks/digits_task.hpp"
+#include "src/tasks/functions_task.hpp"
 #include "src/tasks/lags_task.hpp"
 #include "src/tasks/regression_task.hpp"
 #include "src/tasks/rows_task.hpp"
@@ -74,6 +75,7 @@ constexpr Entry kTasks[] = {
      {.operation = true}},
     {"markov", "the next symbol of a chain whose probabilities are new each time", symbols<markov_rule>},
     {"regression", "y of a new x, linear as in the points before it", task_of<RegressionTask>},
+    {"functions", "y of a new x, on a smooth curve through the points before it", task_of<FunctionsTask>},
     {"dates", "a date as people write it, to ISO", task_of<DatesTask>, {.source = true}},
     {"digits", "the digit in an image of 8x8 pixels", task_of<DigitsTask>},
     {"digits-question",

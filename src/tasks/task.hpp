@@ -46,6 +46,9 @@ struct Batch {
   Source source = {};
   std::vector<std::int64_t> lines =
       {};  ///< [examples, length], of the file that positions stand for; or empty
+  /// What was drawn for each example and no model sees, for best_losses: [examples, as many as the task
+  /// says].
+  std::vector<double> drawn = {};
 };
 
 /// Positions that are the square patches of an image, row by row, behind `first` positions that are not.
@@ -54,6 +57,13 @@ struct ImageShape {
   std::int64_t rows = 0, columns = 0;  ///< patches; 0: no image
   std::int64_t patch = 0;              ///< side of a patch, pixels
   std::int64_t first = 0;
+};
+
+/// Examples that are points in context: at each counted position y is the value and x the first features, and
+/// the points at counted positions before it have been seen.
+struct PointsShape {
+  std::int64_t n_predictors = 0;  ///< numbers of x; 0: no points
+  bool has_intercept = false;     ///< of the linear function that stands beside a model
 };
 
 struct SourceShape {
@@ -75,13 +85,14 @@ struct TaskShape {
   std::int64_t start = -1;  ///< token that every target begins with, before the first answer; -1: none
   ImageShape image = {};
   SourceShape source = {};
-  std::int64_t n_compared = 0;  ///< the first of n_features, by which positions are alike; 0: none
+  std::int64_t n_compared = 0;    ///< the first of n_features, by which positions are alike; 0: none
   std::int64_t asked_token = -1;  ///< a row whose value is asked: never seen as a key; -1: none
   /// Measure::kReal: values are (original - mean) / value_unit; errors are reported times value_unit.
   double value_unit = 1.0;
   /// Neighbouring errors that a bootstrap draws together: 1 for rows in no order, more for a series; 0: no
   /// interval.
   std::int64_t error_block = 0;
+  PointsShape points = {};
 
   /// Positions of the longer of its sequences.
   std::int64_t longest() const { return std::max(seq_len, source.seq_len); }

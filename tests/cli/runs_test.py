@@ -64,6 +64,22 @@ class Train(ProgramTest):
                 self.assertIn(b"<svg", (run / "heatmaps" / f"{name}.svg").read_bytes()[:400])
         self.assertTrue((run / "checkpoints" / "step-00000020" / "manifest.json").exists())
 
+    def test_points_in_context_end_with_a_table_of_errors(self):
+        for task, length in [("functions", "8"), ("regression", "16")]:
+            document = self.json_of("train", task, "--seq-len", length, "--steps", "3", *TINY)
+            rows = document["test"]["by_points"]
+            self.assertEqual([row["k"] for row in rows], list(range(8)))
+            self.assertEqual(list(rows[0]), ["k", "model", "nadaraya_watson", "nearest_3", "average", "least_squares",
+                                             "best"])
+            for row in rows[1:]:
+                for key in list(row)[1:]:
+                    self.assertGreaterEqual(row[key], 0.999 * row["best"] - 1e-6, (task, key, row))
+            self.assertEqual(rows[0]["average"], rows[0]["best"])
+            self.assertEqual((self.folder / document["run"] / "by_points.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        text = self.succeed("train", "functions", "--steps", "3", *TINY)
+        self.assertIn("points seen", text)
+        self.assertIn("of that of Nadaraya-Watson", text)
+
     def test_config_toml_repeats_the_run(self):
         self.succeed("train", "sort", "--steps", "5", "--lr", "0.01", "--seq-len", "8", *TINY, "--out", "a")
         self.succeed("train", "--config", "a/config.toml", "--out", "b", "--quiet")
@@ -280,7 +296,7 @@ class Lists(ProgramTest):
         self.assertEqual(
             names, [
                 "reverse", "copy", "sort", "histogram", "induction", "add", "recall", "mqar", "select", "dyck", "modular",
-                "markov", "regression", "dates", "digits", "digits-question", "text"
+                "markov", "regression", "functions", "dates", "digits", "digits-question", "text"
             ])
 
     def test_examples_have_the_right_labels(self):

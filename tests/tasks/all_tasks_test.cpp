@@ -214,9 +214,10 @@ TEST_P(EachTask, refuses_options_that_would_have_no_effect) {
 }
 
 TEST(Tasks, come_in_a_fixed_order) {
-  EXPECT_THAT(names(), ::testing::ElementsAre("reverse", "copy", "sort", "histogram", "induction", "add",
-                                              "recall", "mqar", "select", "dyck", "modular", "markov",
-                                              "regression", "dates", "digits", "digits-question"));
+  EXPECT_THAT(names(),
+              ::testing::ElementsAre("reverse", "copy", "sort", "histogram", "induction", "add", "recall",
+                                     "mqar", "select", "dyck", "modular", "markov", "regression", "functions",
+                                     "dates", "digits", "digits-question"));
   EXPECT_EQ(describe_tasks().back().name, "text");
 }
 

@@ -62,7 +62,12 @@ TEST(LearnedRegression, the_local_width_of_a_gaussian_is_its_bandwidth) {
   const Rows rows = wave(100);
   LearnedKernel kernel = new_kernel(KernelForm::kGaussian, 1, rows, 0);
   kernel.parameters.front() = std::log(0.3 / kernel.scaling.x_sd.front());
-  for (const double width : local_widths(kernel, rows, {3.0, 5.0, 7.0})) EXPECT_NEAR(width, 0.3, 1e-9);
+  const std::vector<double> places = {3.0, 5.0, 7.0};
+  const std::vector<LocalKernel> local = local_kernels(kernel, rows, places);
+  for (std::size_t t = 0; t < places.size(); ++t) {
+    EXPECT_NEAR(local[t].width, 0.3, 1e-9);
+    EXPECT_NEAR(local[t].centre, places[t], 1e-9);
+  }
 }
 
 TEST(LearnedRegression, too_few_and_too_many_rows_are_refused) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -11,7 +11,7 @@
 
 #include "src/core/error.hpp"
 #include "src/core/philox.hpp"
-#include "train/row_references.hpp"
+#include "train/trainings.hpp"
 
 // Comparisons on rows of a file, with a stand-in for training.
 
@@ -226,16 +226,6 @@ TEST_F(RowContest, RefusesSizesThatDoNotFitBeforeTraining) {
   options.sizes = {50};
   EXPECT_THROW(compare(default_config("reverse"), options, {}), ConfigError);
   EXPECT_TRUE(trainer.asked.empty());
-}
-
-TEST(RowErrors, AreThoseOfTheTestRows) {
-  tasks::Rows rows;
-  rows.y = {100, 1, 2, 3};
-  rows.test = {1, 2, 3};
-  const RowErrors errors = errors_of(rows, {1, 2, 6});
-  EXPECT_DOUBLE_EQ(errors.rmse, std::sqrt(3.0));
-  EXPECT_DOUBLE_EQ(errors.mae, 1.0);
-  EXPECT_DOUBLE_EQ(errors.r2, 1.0 - 9.0 / 2.0);
 }
 
 }  // namespace

@@ -221,6 +221,11 @@ void check(const RunConfig& config) {
   check_attention(model);
   check_precision(train);
   const bool rows = task.name == "table" || (task.name == "series" && task.attend == tasks::Attend::kRows);
+  if (!rows && model.attention.score == nn::Score::kFeatureGaussian) {
+    throw ConfigError("model",
+                      "score = feature-gaussian compares rows by their features: expected the task table, or "
+                      "series with attend = rows, or another score");
+  }
   if (rows && model.position != nn::Position::kNone) {
     throw ConfigError("model",
                       fmt::format("position = {} gives places to rows, which have none: expected none{}",
