@@ -110,6 +110,7 @@ ExitCode parse_and_run(int argc, char** argv) {
   add_regress(program, action);
   add_predict(program, action);
   add_scale(program, action);
+  add_tour(program, action);
   add_tasks(program, action);
   add_presets(program, action);
   program.footer(fmt::format("{} VERB --help explains one verb. Example:\n  {} train reverse", command_name(),

@@ -21,9 +21,25 @@ void write_picture(const store::RunFolder& folder, const std::vector<RegressionF
   if (wants(RegressionFormat::kSvg)) folder.write(name + ".svg", draw_panels(page, report::Format::kSvg));
 }
 
+/// The places and each fit there.
+std::string curves_csv(const DemoNumbers& numbers) {
+  std::string csv = "x,h_0.05,h_0.5,h_10,raw_dot_product,normalised_dot_product\n";
+  for (std::size_t i = 0; i < numbers.places.size(); ++i) {
+    csv += fmt::format("{}", numbers.places[i]);
+    for (const DemoFit& fit : numbers.fits) csv += fmt::format(",{}", fit.y[i]);
+    csv += fmt::format(",{},{}\n", numbers.raw.y[i], numbers.normalised.y[i]);
+  }
+  return csv;
+}
+
 }  // namespace
 
 ExitCode run_regress_demo(const RegressDemoFlags& flags) {
+  const auto wants = [&](RegressionFormat format) {
+    return std::ranges::find(flags.formats, format) != flags.formats.end();
+  };
+  if (wants(RegressionFormat::kNpy))
+    throw UsageError("--format", "npy is not there for --demo, expected png, svg or csv");
   const store::RunFolder folder =
       store::RunFolder::create("regress-demo", flags.out, store::Occupied::kRefuse);
   const DemoNumbers numbers = demo_numbers();
@@ -31,6 +47,7 @@ ExitCode run_regress_demo(const RegressDemoFlags& flags) {
   write_picture(folder, flags.formats, "temperature", temperature_figure(numbers));
   write_picture(folder, flags.formats, "choices", choices_figure(numbers));
   write_picture(folder, flags.formats, "dot_product", dot_product_figure(numbers));
+  if (wants(RegressionFormat::kCsv)) folder.write("curves.csv", curves_csv(numbers));
   nlohmann::ordered_json document = demo_document(numbers);
   document["out"] = folder.path().string();
   folder.write("result.json", document_text(document));

@@ -26,6 +26,7 @@ void add_baseline(CLI::App& program, Action& action);
 void add_regress(CLI::App& program, Action& action);
 void add_predict(CLI::App& program, Action& action);
 void add_scale(CLI::App& program, Action& action);
+void add_tour(CLI::App& program, Action& action);
 void add_tasks(CLI::App& program, Action& action);
 void add_presets(CLI::App& program, Action& action);
 

@@ -83,15 +83,19 @@ class RegressDemo(ProgramTest):
         self.assertEqual(strict_json((self.folder / "demo" / "result.json").read_text()), document)
 
     def test_for_a_person(self):
-        out = self.succeed("regress", "--demo", "--format", "png", "--out", "demo")
+        out = self.succeed("regress", "--demo", "--format", "png,csv", "--out", "demo")
         self.assertIn("temperature", out)
         self.assertIn("Written: demo", out)
         for name in PICTURES:
             self.assertTrue((self.folder / "demo" / f"{name}.png").read_bytes().startswith(b"\x89PNG"))
+        lines = (self.folder / "demo" / "curves.csv").read_text().splitlines()
+        self.assertEqual(len(lines), 201)
+        self.assertTrue(lines[0].startswith("x,h_0.05,h_0.5,h_10,"))
         self.assert_refused(["regress", "--demo", "--out", "demo"], OCCUPIED, "demo")
 
     def test_it_brings_its_own_data(self):
         self.assert_refused(["regress", "some.csv", "--demo"], USAGE, "--demo")
+        self.assert_refused(["regress", "--demo", "--format", "npy"], USAGE, "npy")
 
 
 if __name__ == "__main__":
