@@ -178,7 +178,7 @@ TEST_P(Reference, LineOfSeveralColumns) {
   std::ifstream in(test::shared_folder() / "reference" / "agreement.json");
   if (!in) GTEST_SKIP() << "no ../shared/reference/agreement.json";
   const json known = json::parse(in)["ll_product_cv_ls"].value(GetParam(), json{});
-  if (known.is_null() || known_["n"] > 350) GTEST_SKIP() << "none, or long";
+  if (known.is_null() || known_["n"] > 150) GTEST_SKIP() << "none, or long";
   const double cv = known["cv"];
   EXPECT_NEAR(regression_statistics(data_, kLinear, known["h"]).cv, cv, 1e-8 * cv);
   EXPECT_LE(choose_bandwidth(data_, kLinear, {}).score, cv * (1 + 1e-6));
