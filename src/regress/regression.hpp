@@ -20,7 +20,9 @@ struct Variable {
 
 /// n rows. The kernel of several predictors is the product of theirs, each with a bandwidth of its own; that
 /// of a category is Aitchison and Aitken's: 1 - l on the same category, l / (c - 1) on another, its bandwidth
-/// l in [0, (c-1)/c].  Source: Li and Racine 2003.
+/// l in [0, (c-1)/c]; 0 stands for its limit.  Source: Li and Racine 2003. Where no row has a weight (a box
+/// or Epanechnikov kernel), the nearest have: those that a common factor on all bandwidths would reach first.
+/// A line is fitted in the number columns; categories enter through the weights.
 struct RegressionData {
   std::vector<Variable> x;
   Variable y;
@@ -30,9 +32,9 @@ enum class Choice {
   kGiven,
   kCrossValidation,  ///< least leave-one-out error: squares, or -ln p of the class
   kAicc,             ///< Hurvich, Simonoff and Tsai 1998; numbers only
-  kRuleOfThumb,      ///< 1.06 s n^(-1/(4+d)), s the least of sd and IQR/1.349 (numbers only)
-  kPlugIn,           ///< Ruppert, Sheather and Wand 1995; one column of numbers
-  kSweep,            ///< the best of `sweep`
+  kRuleOfThumb,      ///< see rules.hpp; columns of numbers
+  kPlugIn,           ///< Ruppert, Sheather and Wand 1995, see rules.hpp; one column and an outcome of numbers
+  kSweep,            ///< the best of `sweep`; one column of numbers
 };
 
 struct Sweep {
@@ -67,8 +69,14 @@ struct ChosenBandwidth {
   std::vector<std::size_t> edges = {};  ///< columns whose bandwidth ends on the edge of what was searched
 };
 
+/// One column of numbers: a scan in ln h from the less of 0.002 ranges of x and 4 median gaps to 1000 ranges,
+/// every minimum made exact (scan.hpp), in O(n) a score for an outcome of numbers. Otherwise from several
+/// starts (product_search.hpp), 0.001 to 1000 ranges a number column, in O(n^2 d) a score: minima are the
+/// best found. A column that is best smoothed out ends on its ceiling, in `edges`. A column that does not
+/// vary has no part: 1 is reported for numbers, 0 for a category, and no edge. Where all are so the fit is
+/// the mean, and nothing is searched. Where y does not vary: the ceiling, on the edge.
 /// @throws ConfigError for a choice that does not fit the data or a bandwidth that is not allowed; DataError
-/// for fewer than two rows, or where nothing varies (then any bandwidth gives the same).
+/// for fewer than two rows, a number that is not finite, a code out of range, and as plug_in.
 ChosenBandwidth choose_bandwidth(const RegressionData& data, const Smoother& smoother,
                                  const BandwidthRequest& request);
 
