@@ -160,7 +160,7 @@ class Scorer {
 
 /// Rows as tensors; the outcome at mean 0 and sd 1, as Adam's rate wants it.
 struct Data {
-  Data(const LearnedKernel& kernel, const Rows& rows)
+  Data(const LearnedKernel& kernel, const NumberRows& rows)
       : x_NP(tensor_of(rows.x, {rows.n(), rows.columns})),
         y_N((tensor_of(rows.y, {rows.n()}) - kernel.scaling.y_mean) / kernel.scaling.y_sd),
         order_N(at::arange(rows.n())) {}
@@ -227,7 +227,7 @@ void in_runs(std::int64_t n, std::int64_t n_keys, const Work& work) {
 
 }  // namespace
 
-Scaling scaling_of(const Rows& rows) {
+Scaling scaling_of(const NumberRows& rows) {
   const auto sd_or_one = [](const Tensor& sd) { return at::where(sd > 0.0, sd, at::ones_like(sd)); };
   const Tensor x_NP = tensor_of(rows.x, {rows.n(), rows.columns}), y_N = tensor_of(rows.y, {rows.n()});
   return {.x_mean = values_of(x_NP.mean(0)),
@@ -236,7 +236,7 @@ Scaling scaling_of(const Rows& rows) {
           .y_sd = sd_or_one(y_N.std(/*unbiased=*/false)).item<double>()};
 }
 
-LearnedKernel new_kernel(KernelForm form, std::int64_t width, const Rows& rows, std::uint64_t seed) {
+LearnedKernel new_kernel(KernelForm form, std::int64_t width, const NumberRows& rows, std::uint64_t seed) {
   LearnedKernel kernel{.form = form,
                        .width = width,
                        .n_heads = form == KernelForm::kHeads ? kHeadCount : 1,
@@ -266,7 +266,7 @@ LearnedKernel new_kernel(KernelForm form, std::int64_t width, const Rows& rows, 
   return kernel;
 }
 
-std::vector<double> left_out_values(const LearnedKernel& kernel, const Rows& rows) {
+std::vector<double> left_out_values(const LearnedKernel& kernel, const NumberRows& rows) {
   const at::NoGradGuard no_gradients;
   const Data data(kernel, rows);
   const Scorer scorer(kernel, tensor_of(kernel.parameters, {std::ssize(kernel.parameters)}));
@@ -277,7 +277,7 @@ std::vector<double> left_out_values(const LearnedKernel& kernel, const Rows& row
   return values_of(values_N * kernel.scaling.y_sd + kernel.scaling.y_mean);
 }
 
-LossAndGradient leave_one_out_loss(const LearnedKernel& kernel, const Rows& rows) {
+LossAndGradient leave_one_out_loss(const LearnedKernel& kernel, const NumberRows& rows) {
   const Data data(kernel, rows);
   const Tensor parameters =
       tensor_of(kernel.parameters, {std::ssize(kernel.parameters)}).requires_grad_(true);
@@ -288,7 +288,7 @@ LossAndGradient leave_one_out_loss(const LearnedKernel& kernel, const Rows& rows
   return {loss.item<double>() * unit, values_of(parameters.grad() * unit)};
 }
 
-LearnedKernel fitted(LearnedKernel kernel, const Rows& rows, const FitOptions& options) {
+LearnedKernel fitted(LearnedKernel kernel, const NumberRows& rows, const FitOptions& options) {
   if (kernel.parameters.empty()) return kernel;
   at::set_num_threads(1);
   const Data data(kernel, rows);
@@ -319,7 +319,8 @@ std::vector<double> weights(const LearnedKernel& kernel, std::span<const double>
   return all;
 }
 
-std::vector<double> predict(const LearnedKernel& kernel, const Rows& rows, std::span<const double> places) {
+std::vector<double> predict(const LearnedKernel& kernel, const NumberRows& rows,
+                            std::span<const double> places) {
   const at::NoGradGuard no_gradients;
   const Data data(kernel, rows);
   const std::vector<double> w = weights(kernel, rows.x, places);
@@ -327,7 +328,7 @@ std::vector<double> predict(const LearnedKernel& kernel, const Rows& rows, std::
   return values_of(at::matmul(weights_TN, data.y_N) * kernel.scaling.y_sd + kernel.scaling.y_mean);
 }
 
-double identity_difference(const Rows& rows, double bandwidth) {
+double identity_difference(const NumberRows& rows, double bandwidth) {
   const LearnedKernel kernel = new_kernel(KernelForm::kStandardDot, 1, rows, 0);
   const Scorer scorer(kernel, at::empty({0}, at::kDouble));
   const Tensor z_BHNE = scorer.keys(tensor_of(rows.x, {rows.n(), rows.columns})).unsqueeze(0);

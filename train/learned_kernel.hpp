@@ -25,7 +25,7 @@ enum class KernelForm {
 inline constexpr std::int64_t kHiddenUnits = 8;
 
 /// n rows of `columns` numbers and an outcome.
-struct Rows {
+struct NumberRows {
   std::int64_t columns = 1;
   std::vector<double> x;  ///< [n, columns]
   std::vector<double> y;  ///< [n]
@@ -38,7 +38,7 @@ struct Scaling {
   std::vector<double> x_mean, x_sd;
   double y_mean = 0.0, y_sd = 1.0;
 };
-Scaling scaling_of(const Rows& rows);
+Scaling scaling_of(const NumberRows& rows);
 
 struct LearnedKernel {
   KernelForm form = KernelForm::kGaussian;
@@ -51,16 +51,16 @@ struct LearnedKernel {
 };
 
 /// With starting values: h = sd; matrices normal with sd 1 / sqrt(features), c = 1 / H.
-LearnedKernel new_kernel(KernelForm form, std::int64_t width, const Rows& rows, std::uint64_t seed);
+LearnedKernel new_kernel(KernelForm form, std::int64_t width, const NumberRows& rows, std::uint64_t seed);
 
 /// f_{-i}(x_i) of each row: the diagonal is masked before the softmax, so that y_i has no part in it.
-std::vector<double> left_out_values(const LearnedKernel& kernel, const Rows& rows);
+std::vector<double> left_out_values(const LearnedKernel& kernel, const NumberRows& rows);
 
 struct LossAndGradient {
   double loss = 0.0;             ///< mean (y_i - f_{-i}(x_i))^2
   std::vector<double> gradient;  ///< by parameter
 };
-LossAndGradient leave_one_out_loss(const LearnedKernel& kernel, const Rows& rows);
+LossAndGradient leave_one_out_loss(const LearnedKernel& kernel, const NumberRows& rows);
 
 /// Full batches up to 362 rows; beyond, each step looks at as many rows as give 131072 scores.
 struct FitOptions {
@@ -71,10 +71,11 @@ struct FitOptions {
 /// The kernel with the parameters that gradients on leave_one_out_loss lead to from its own: by Adam (Kingma
 /// and Ba 2015, arXiv:1412.6980) without weight decay. The Gaussian's few parameters by L-BFGS on full
 /// batches, which ends in a minimum near its start. On one thread: others may fit beside it.
-LearnedKernel fitted(LearnedKernel kernel, const Rows& rows, const FitOptions& options);
+LearnedKernel fitted(LearnedKernel kernel, const NumberRows& rows, const FitOptions& options);
 
 /// f at each place.  @param places [n_places, columns].
-std::vector<double> predict(const LearnedKernel& kernel, const Rows& rows, std::span<const double> places);
+std::vector<double> predict(const LearnedKernel& kernel, const NumberRows& rows,
+                            std::span<const double> places);
 
 /// Row-normalised weights [n_places, n_keys]; of several heads sum_h c_h w_h.
 /// @param keys, places [.., columns].
@@ -83,6 +84,6 @@ std::vector<double> weights(const LearnedKernel& kernel, std::span<const double>
 
 /// K4: largest difference, over all pairs of rows, of softmax_j((q.k_j - |k_j|^2 / 2) / h^2) from the
 /// Gaussian's weights, q = k = z; h in units of sd.
-double identity_difference(const Rows& rows, double bandwidth);
+double identity_difference(const NumberRows& rows, double bandwidth);
 
 }  // namespace headtorch::train

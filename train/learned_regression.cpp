@@ -24,7 +24,7 @@ constexpr std::uint64_t kSplitStream = 0x6c6561726eULL;  // "learn"
 
 bool is_drawn(KernelForm form) { return is_learned(form) && form != KernelForm::kGaussian; }
 
-std::int64_t width_for(const Rows& rows) { return std::max<std::int64_t>(4, rows.columns + 1); }
+std::int64_t width_for(const NumberRows& rows) { return std::max<std::int64_t>(4, rows.columns + 1); }
 
 double mean_squared(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0.0;
@@ -32,12 +32,12 @@ double mean_squared(const std::vector<double>& a, const std::vector<double>& b) 
   return sum / static_cast<double>(a.size());
 }
 
-double leave_one_out(const LearnedKernel& kernel, const Rows& rows) {
+double leave_one_out(const LearnedKernel& kernel, const NumberRows& rows) {
   return mean_squared(left_out_values(kernel, rows), rows.y);
 }
 
-Rows subset(const Rows& rows, std::span<const std::int64_t> which) {
-  Rows part{.columns = rows.columns, .x = {}, .y = {}};
+NumberRows subset(const NumberRows& rows, std::span<const std::int64_t> which) {
+  NumberRows part{.columns = rows.columns, .x = {}, .y = {}};
   for (const std::int64_t i : which) {
     const auto first = rows.x.begin() + i * rows.columns;
     part.x.insert(part.x.end(), first, first + rows.columns);
@@ -47,10 +47,10 @@ Rows subset(const Rows& rows, std::span<const std::int64_t> which) {
 }
 
 struct Split {
-  Rows train, test;
+  NumberRows train, test;
 };
 
-Split split_rows(const Rows& rows, std::int64_t number) {
+Split split_rows(const NumberRows& rows, std::int64_t number) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(rows.n()));
   std::iota(order.begin(), order.end(), 0);
   Random(static_cast<std::uint64_t>(number), kSplitStream).shuffle(order);
@@ -71,7 +71,7 @@ struct Descent {
   std::vector<Valley> valleys;
 };
 
-Descent descend_from_each_start(const Rows& rows) {
+Descent descend_from_each_start(const NumberRows& rows) {
   Descent best;
   double least = std::numeric_limits<double>::infinity();
   const double rule =
@@ -90,7 +90,7 @@ Descent descend_from_each_start(const Rows& rows) {
   return best;
 }
 
-LearnedKernel fit_form(KernelForm form, const Rows& rows, FitOptions fit, std::int64_t seed) {
+LearnedKernel fit_form(KernelForm form, const NumberRows& rows, FitOptions fit, std::int64_t seed) {
   if (form == KernelForm::kGaussian) return descend_from_each_start(rows).kernel;
   fit.seed += static_cast<std::uint64_t>(seed);
   return fitted(new_kernel(form, width_for(rows), rows, fit.seed), rows, fit);
@@ -133,7 +133,7 @@ PairedDifference paired_difference(const std::vector<double>& differences, doubl
   return {mean, mean - half, mean + half};
 }
 
-void check_learnable(const Rows& rows) {
+void check_learnable(const NumberRows& rows) {
   if (rows.n() < kFewestLearnRows)
     throw DataError("--learn", fmt::format("{} rows, expected at least {}: a fifth of them is held out",
                                            rows.n(), kFewestLearnRows));
@@ -143,7 +143,7 @@ void check_learnable(const Rows& rows) {
                                              rows.n(), kMostLearnRows));
 }
 
-LearnedRegression learn_regression(const Rows& rows, const LearnOptions& options) {
+LearnedRegression learn_regression(const NumberRows& rows, const LearnOptions& options) {
   check_learnable(rows);
   std::vector<Split> splits;
   for (std::int64_t r = 0; r < options.splits; ++r) splits.push_back(split_rows(rows, r));
@@ -199,7 +199,7 @@ LearnedRegression learn_regression(const Rows& rows, const LearnOptions& options
   return result;
 }
 
-std::vector<LocalKernel> local_kernels(const LearnedKernel& kernel, const Rows& rows,
+std::vector<LocalKernel> local_kernels(const LearnedKernel& kernel, const NumberRows& rows,
                                        const std::vector<double>& places) {
   constexpr std::int64_t kGrid = 2001;
   const auto [low, high] = std::minmax_element(rows.x.begin(), rows.x.end());

@@ -56,10 +56,10 @@ struct LearnedRegression {
 };
 
 /// @throws DataError for fewer than kFewestLearnRows rows, ConfigError for more than kMostLearnRows.
-void check_learnable(const Rows& rows);
+void check_learnable(const NumberRows& rows);
 
 /// @throws as check_learnable.
-LearnedRegression learn_regression(const Rows& rows, const LearnOptions& options);
+LearnedRegression learn_regression(const NumberRows& rows, const LearnOptions& options);
 
 /// Where the weights of a place lie, over an even grid of keys on the range of x: their mean and sd. Of a
 /// Gaussian away from the edges the place itself and h. NaN where weights are not all >= 0.
@@ -67,7 +67,7 @@ struct LocalKernel {
   double centre = 0.0, width = 0.0;
 };
 /// For one column.
-std::vector<LocalKernel> local_kernels(const LearnedKernel& kernel, const Rows& rows,
+std::vector<LocalKernel> local_kernels(const LearnedKernel& kernel, const NumberRows& rows,
                                        const std::vector<double>& places);
 
 std::string_view name_of(KernelForm form);

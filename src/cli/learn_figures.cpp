@@ -77,7 +77,7 @@ std::string draw_curves(const LearnReport& report, report::Format format) {
 }
 
 /// Of up to kMostWeightPlaces rows, evenly spaced.
-std::vector<double> weight_places(const train::Rows& rows) {
+std::vector<double> weight_places(const train::NumberRows& rows) {
   const std::int64_t n = std::min(rows.n(), kMostWeightPlaces);
   std::vector<double> places;
   for (std::int64_t i = 0; i < n; ++i) {

@@ -21,7 +21,7 @@ struct LocalKernels {
 struct LearnReport {
   std::string file, y;
   std::vector<std::string> x;
-  train::Rows rows;                   ///< ascending in x, then y
+  train::NumberRows rows;             ///< ascending in x, then y
   regress::ChosenBandwidth selected;  ///< by leave-one-out, src/regress
   train::LearnedRegression learned;
   std::vector<double> places = {};          ///< one column: where `local` stands

@@ -25,7 +25,7 @@ void check_is_of_numbers(const RegressionColumn& column) {
 }
 
 /// In ascending order, so that no result depends on the order in the file.
-train::Rows rows_of(const regress::RegressionData& data) {
+train::NumberRows rows_of(const regress::RegressionData& data) {
   std::vector<std::vector<double>> all;
   for (std::size_t i = 0; i < data.y.numbers.size(); ++i) {
     std::vector<double>& row = all.emplace_back();
@@ -33,7 +33,7 @@ train::Rows rows_of(const regress::RegressionData& data) {
     row.push_back(data.y.numbers[i]);
   }
   std::sort(all.begin(), all.end());
-  train::Rows rows{.columns = std::ssize(data.x), .x = {}, .y = {}};
+  train::NumberRows rows{.columns = std::ssize(data.x), .x = {}, .y = {}};
   for (const std::vector<double>& row : all) {
     rows.x.insert(rows.x.end(), row.begin(), row.end() - 1);
     rows.y.push_back(row.back());

@@ -20,7 +20,7 @@ struct FittedForm {
   report::FitCurve curve;
 };
 
-FittedForm fitted_form(const train::Rows& rows, const DemoNumbers& numbers, train::KernelForm form,
+FittedForm fitted_form(const train::NumberRows& rows, const DemoNumbers& numbers, train::KernelForm form,
                        const std::string& name) {
   constexpr std::int64_t kWidth = 4;
   FittedForm result{.kernel = train::fitted(train::new_kernel(form, kWidth, rows, 1), rows, {}), .curve = {}};
@@ -43,7 +43,7 @@ report::Matrix form_weights(const FittedForm& form, const DemoNumbers& numbers, 
 }  // namespace
 
 Projections learn_projections(const DemoNumbers& numbers) {
-  const train::Rows rows{.columns = 1, .x = numbers.x(), .y = numbers.y()};
+  const train::NumberRows rows{.columns = 1, .x = numbers.x(), .y = numbers.y()};
   const FittedForm linear = fitted_form(rows, numbers, train::KernelForm::kLinear, "q, k of (1, x)");
   const FittedForm separate = fitted_form(rows, numbers, train::KernelForm::kSeparate, "q, k of (1, x, x²)");
   const FittedForm gaussian = fitted_form(rows, numbers, train::KernelForm::kGaussian, "Gaussian");

@@ -16,9 +16,9 @@ namespace headtorch::train {
 namespace {
 
 /// Two columns of a CSV with a header; no rows when the file is absent.
-Rows read(const std::string& path) {
+NumberRows read(const std::string& path) {
   std::ifstream file(path);
-  Rows rows;
+  NumberRows rows;
   std::string line;
   std::getline(file, line);
   while (std::getline(file, line)) {
@@ -32,17 +32,17 @@ Rows read(const std::string& path) {
   return rows;
 }
 
-Rows shared(const std::string& name) { return read(HEADTORCH_SOURCE_DIR "/../shared/data/" + name); }
-Rows noisy_sine() { return read(HEADTORCH_SOURCE_DIR "/data/noisy_sine.csv"); }
+NumberRows shared(const std::string& name) { return read(HEADTORCH_SOURCE_DIR "/../shared/data/" + name); }
+NumberRows noisy_sine() { return read(HEADTORCH_SOURCE_DIR "/data/noisy_sine.csv"); }
 
-LearnedKernel gaussian(const Rows& rows, double bandwidth) {
+LearnedKernel gaussian(const NumberRows& rows, double bandwidth) {
   LearnedKernel kernel = new_kernel(KernelForm::kGaussian, 1, rows, 0);
   kernel.parameters.front() = std::log(bandwidth / kernel.scaling.x_sd.front());
   return kernel;
 }
 
 /// Learned h from one start.
-double descend(const Rows& rows, double start) {
+double descend(const NumberRows& rows, double start) {
   const LearnedKernel kernel = fitted(gaussian(rows, start), rows, {});
   return std::exp(kernel.parameters.front()) * kernel.scaling.x_sd.front();
 }
@@ -54,7 +54,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 }
 
 TEST(LearnedKernel, loss_and_slope_of_the_gaussian_are_those_of_leave_one_out) {
-  const Rows rows = noisy_sine();
+  const NumberRows rows = noisy_sine();
   ASSERT_EQ(rows.n(), 80);
   const regress::Sample sample(rows.x, rows.y);
   for (const double h : {0.05, 0.16, 0.5, 3.0}) {
@@ -74,14 +74,14 @@ TEST(LearnedKernel, gradients_find_the_cross_validated_bandwidth) {
 }
 
 TEST(LearnedKernel, the_valley_depends_on_the_start_and_the_best_is_reported) {
-  const Rows rows = shared("faithful.csv");
+  const NumberRows rows = shared("faithful.csv");
   if (rows.n() == 0) GTEST_SKIP() << "../shared/data/faithful.csv is not there";
   EXPECT_NEAR(descend(rows, 1.0), 0.584294, 1e-5);
   EXPECT_NEAR(descend(rows, 0.2), 0.26140699017319835, 1e-6);
 }
 
 TEST(LearnedKernel, every_gradient_is_that_of_differences) {
-  Rows rows = noisy_sine();
+  NumberRows rows = noisy_sine();
   for (const KernelForm form : {KernelForm::kGaussian, KernelForm::kShared, KernelForm::kLinear,
                                 KernelForm::kSeparate, KernelForm::kNetwork, KernelForm::kHeads}) {
     const LearnedKernel kernel = new_kernel(form, 3, rows, 7);
@@ -99,7 +99,7 @@ TEST(LearnedKernel, every_gradient_is_that_of_differences) {
 }
 
 TEST(LearnedKernel, an_outcome_has_no_part_in_its_own_prediction) {
-  const Rows rows = noisy_sine();
+  const NumberRows rows = noisy_sine();
   for (int form = 0; form <= static_cast<int>(KernelForm::kHeads); ++form) {
     const LearnedKernel kernel = new_kernel(static_cast<KernelForm>(form), 3, rows, 1);
     const std::vector<double> before = left_out_values(kernel, rows);
@@ -112,7 +112,7 @@ TEST(LearnedKernel, an_outcome_has_no_part_in_its_own_prediction) {
 }
 
 TEST(LearnedKernel, weights_of_a_row_sum_to_one_and_predict_by_their_outcomes) {
-  const Rows rows = noisy_sine();
+  const NumberRows rows = noisy_sine();
   const std::vector<double> places = {-3.0, 2.5, 40.0};
   for (int form = 0; form < static_cast<int>(KernelForm::kHeads); ++form) {
     const LearnedKernel kernel = new_kernel(static_cast<KernelForm>(form), 3, rows, 1);
@@ -135,7 +135,7 @@ TEST(LearnedKernel, dot_products_less_half_the_square_of_the_key_are_the_gaussia
 
 // q = (z, 1) / h and k = (z, -z^2 / 2) / h: the identity, written as two matrices.
 TEST(LearnedKernel, two_projections_of_squares_can_be_the_gaussian) {
-  const Rows rows = noisy_sine();
+  const NumberRows rows = noisy_sine();
   const double h = 0.5, root = std::sqrt(2.0);
   LearnedKernel kernel = new_kernel(KernelForm::kSeparate, 2, rows, 0);
   const double in_sd = h / kernel.scaling.x_sd.front(), size = root / (in_sd * in_sd);
@@ -147,7 +147,7 @@ TEST(LearnedKernel, two_projections_of_squares_can_be_the_gaussian) {
 // A long constant a lifts the parabola so that all keys are nearly of one length: W p . W p_j =
 // (a^2 + z z_j + (1/4a^2) z^2 z_j^2 - z^2/2 - z_j^2/2) / h^2, and the term in z^2 z_j^2 goes as 1/a^2.
 TEST(LearnedKernel, one_shared_projection_comes_as_close_as_one_likes) {
-  const Rows rows = noisy_sine();
+  const NumberRows rows = noisy_sine();
   const double h = 0.5, a = 1e4, root = std::pow(2.0, 0.25);  // undoes 1 / sqrt(E)
   LearnedKernel kernel = new_kernel(KernelForm::kShared, 2, rows, 0);
   const double in_sd = h / kernel.scaling.x_sd.front(), size = root / in_sd;
@@ -159,7 +159,7 @@ TEST(LearnedKernel, one_shared_projection_comes_as_close_as_one_likes) {
 // exp(a(x) z_j): the ratio of the weights of any two rows moves by one and the same power law, so the weights
 // are largest at the least or the largest x.
 TEST(LearnedKernel, a_linear_feature_only_tilts) {
-  const Rows rows = noisy_sine();
+  const NumberRows rows = noisy_sine();
   const LearnedKernel kernel =
       fitted(new_kernel(KernelForm::kLinear, 4, rows, 3), rows, {.steps = 50, .rate = 0.2, .seed = 3});
   const std::vector<double> keys = {0.0, 2.0, 4.0, 6.0, 8.0, 10.0};

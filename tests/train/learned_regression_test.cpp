@@ -12,7 +12,7 @@ namespace headtorch::train {
 namespace {
 
 Rows wave(std::int64_t n) {
-  Rows rows;
+  NumberRows rows;
   for (std::int64_t i = 0; i < n; ++i) {
     const double x = static_cast<double>(i) * 10.0 / static_cast<double>(n);
     rows.x.push_back(x);
@@ -59,7 +59,7 @@ TEST(LearnedRegression, the_best_valley_is_the_learned_bandwidth) {
 }
 
 TEST(LearnedRegression, the_local_width_of_a_gaussian_is_its_bandwidth) {
-  const Rows rows = wave(100);
+  const NumberRows rows = wave(100);
   LearnedKernel kernel = new_kernel(KernelForm::kGaussian, 1, rows, 0);
   kernel.parameters.front() = std::log(0.3 / kernel.scaling.x_sd.front());
   const std::vector<double> places = {3.0, 5.0, 7.0};
@@ -76,7 +76,7 @@ TEST(LearnedRegression, too_few_and_too_many_rows_are_refused) {
 }
 
 TEST(LearnedRegression, columns_and_outcomes_that_do_not_vary_give_finite_numbers) {
-  Rows rows;
+  NumberRows rows;
   rows.columns = 2;
   for (int i = 0; i < 20; ++i) {
     rows.x.insert(rows.x.end(), {static_cast<double>(i % 5), 3.0});
