@@ -68,7 +68,7 @@ TEST(LearnedKernel, loss_and_slope_of_the_gaussian_are_those_of_leave_one_out) {
 // Expected values: ../shared/reference/kernel.json, lc_cv_ls (direct numpy, scripts/03_kernel_refs.py).
 TEST(LearnedKernel, gradients_find_the_cross_validated_bandwidth) {
   EXPECT_NEAR(descend(noisy_sine(), 1.0), 0.15949337759617208, 1e-6);
-  const Rows mcycle = shared("mcycle.csv");
+  const NumberRows mcycle = shared("mcycle.csv");
   if (mcycle.n() == 0) GTEST_SKIP() << "../shared/data/mcycle.csv is not there";
   EXPECT_NEAR(descend(mcycle, 5.0), 0.9138288956302694, 1e-6);
 }
@@ -103,7 +103,7 @@ TEST(LearnedKernel, an_outcome_has_no_part_in_its_own_prediction) {
   for (int form = 0; form <= static_cast<int>(KernelForm::kHeads); ++form) {
     const LearnedKernel kernel = new_kernel(static_cast<KernelForm>(form), 3, rows, 1);
     const std::vector<double> before = left_out_values(kernel, rows);
-    Rows other = rows;
+    NumberRows other = rows;
     other.y[17] += 100.0;
     const std::vector<double> after = left_out_values(kernel, other);
     EXPECT_EQ(before[17], after[17]) << form;

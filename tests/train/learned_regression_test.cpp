@@ -11,7 +11,7 @@
 namespace headtorch::train {
 namespace {
 
-Rows wave(std::int64_t n) {
+NumberRows wave(std::int64_t n) {
   NumberRows rows;
   for (std::int64_t i = 0; i < n; ++i) {
     const double x = static_cast<double>(i) * 10.0 / static_cast<double>(n);
