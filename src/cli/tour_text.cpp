@@ -46,17 +46,14 @@ constexpr std::array<StepText, kTourSteps> kTexts = {{
      "权重正好落在反对角线上。"},
     {"heads", "Several heads",
      "Four heads are four kernel regressions side by side, joined by a matrix: {0} right, against {1} with "
-     "one; for "
-     "this task one was enough, and the four share the work.",
-     "多个注意力头",
-     "四个头就是并排的四个核回归，再用一个矩阵合起来：答对 {0}，一个头时是 {1}；这个任务一个头已经够用，"
-     "四个头是在分担同一件事。"},
+     "one.",
+     "多个注意力头", "四个头就是并排的四个核回归，再用一个矩阵合起来：答对 {0}，一个头时是 {1}。"},
     {"positions", "Positions",
      "A position is a coordinate added to what is compared: without it every order of the tokens looks the "
-     "same, and "
-     "only {0} are right instead of {1}.",
+     "same; {0} are "
+     "right, against {1} with it.",
      "位置",
-     "位置编码是给被比较的东西加上的一个坐标：没有它，词元怎么排在模型眼里都一样，答对的只剩 {0}，有它时是 "
+     "位置编码是给被比较的东西加上的一个坐标：没有它，词元怎么排在模型眼里都一样，答对 {0}，有它时是 "
      "{1}。"},
     {"verdict", "Was it worth learning?",
      "The same budget for fixed kernels and for learned heads, {0} seeds each: {1}", "值得学吗？",

@@ -218,7 +218,11 @@ TEST(Tasks, come_in_a_fixed_order) {
               ::testing::ElementsAre("reverse", "copy", "sort", "histogram", "induction", "add", "recall",
                                      "mqar", "select", "dyck", "modular", "markov", "regression", "functions",
                                      "dates", "digits", "digits-question"));
-  EXPECT_EQ(describe_tasks().back().name, "text");
+  std::vector<std::string> of_files;
+  for (const TaskDescription& task : describe_tasks()) {
+    if (task.n_test == 0) of_files.push_back(task.name);
+  }
+  EXPECT_THAT(of_files, ::testing::ElementsAre("text", "series", "table"));
 }
 
 }  // namespace
