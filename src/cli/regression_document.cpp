@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <span>
 
@@ -213,7 +214,9 @@ ordered_json regression_document(const RegressionReport& report) {
 }
 
 std::string regression_summary(const RegressionReport& report) {
-  using report::readable;
+  const auto shown = [](double value, int digits = 4) {
+    return std::isfinite(value) ? report::readable(value, digits) : std::string("-");
+  };
   std::string text =
       fmt::format("{}: {} on {}, {}{}\n{}, {}\n", report.file, report.model.y.name,
                   fmt::join(names_of(report.model.x), ", "), report::counted(report.rows(), "row"),
@@ -227,22 +230,22 @@ std::string regression_summary(const RegressionReport& report) {
   };
   if (report.numbers) {
     const regress::RegressionStatistics& numbers = *report.numbers;
-    add("root mean squared error, leave-one-out", readable(numbers.rmse_loo));
-    for (const GainOver& gain : report.gains) add("  of " + gain.name, readable(gain.error));
-    add("CV, its square", readable(numbers.cv, 6));
-    add("R2 by leave-one-out", readable(numbers.loo_r2));
-    add("R2 in sample, 1 - SSE/SST", readable(numbers.r2));
-    add("R2 in sample, squared correlation", readable(numbers.r2_corr));
-    add("effective degrees of freedom", readable(numbers.effective_df));
-    add("AICc", numbers.aicc ? readable(*numbers.aicc, 5) : "-");
-    add("residual sd", readable(numbers.residual_sd));
+    add("root mean squared error, leave-one-out", shown(numbers.rmse_loo));
+    for (const GainOver& gain : report.gains) add("  of " + gain.name, shown(gain.error));
+    add("CV, its square", shown(numbers.cv, 6));
+    add("R2 by leave-one-out", shown(numbers.loo_r2));
+    add("R2 in sample, 1 - SSE/SST", shown(numbers.r2));
+    add("R2 in sample, squared correlation", shown(numbers.r2_corr));
+    add("effective degrees of freedom", shown(numbers.effective_df));
+    add("AICc", numbers.aicc ? shown(*numbers.aicc, 5) : std::string("-"));
+    add("residual sd", shown(numbers.residual_sd));
   } else {
     const regress::ClassStatistics& classes = *report.classes;
-    add("log loss, leave-one-out (nats)", readable(classes.log_loss));
-    add("  of the classes' shares", readable(classes.log_loss_of_shares));
-    add("accuracy, leave-one-out", readable(classes.accuracy));
-    add("  of the most frequent class", readable(classes.accuracy_of_shares));
-    add("effective degrees of freedom", readable(classes.effective_df));
+    add("log loss, leave-one-out (nats)", shown(classes.log_loss));
+    add("  of the classes' shares", shown(classes.log_loss_of_shares));
+    add("accuracy, leave-one-out", shown(classes.accuracy));
+    add("  of the most frequent class", shown(classes.accuracy_of_shares));
+    add("effective degrees of freedom", shown(classes.effective_df));
   }
   const std::string lines = report::to_text(table);  // without its empty headers and their rule
   text += lines.substr(lines.find('\n', lines.find('\n') + 1) + 1);

@@ -296,7 +296,7 @@ class Lists(ProgramTest):
         self.assertEqual(
             names, [
                 "reverse", "copy", "sort", "histogram", "induction", "add", "recall", "mqar", "select", "dyck", "modular",
-                "markov", "regression", "functions", "dates", "digits", "digits-question", "text"
+                "markov", "regression", "functions", "dates", "digits", "digits-question", "text", "series", "table"
             ])
 
     def test_examples_have_the_right_labels(self):
