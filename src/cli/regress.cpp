@@ -93,7 +93,8 @@ std::string_view read_bandwidth(const RegressFlags& flags, regress::BandwidthReq
     if (known.choice == Choice::kSweep) request.sweep = sweep_of(range);
     return known.meaning;
   }
-  if (way.find_first_of("0123456789") == std::string_view::npos)
+  const std::string_view first = way.substr(0, way.find(','));
+  if (train::parse_real(first).fault == train::NumberFault::kUnreadable)
     refuse_choice("--bandwidth", way, {"cv", "aicc", "rot", "plug-in", "sweep LOW:HIGH:N", "numbers"});
   request.choice = Choice::kGiven;
   for (const std::string_view part : train::split_at_commas(way))

@@ -257,7 +257,7 @@ std::vector<std::pair<std::string, std::string>> regression_files(
         break;
       case RegressionFormat::kCsv:
         files.emplace_back("rows.csv", rows_csv(report));
-        files.emplace_back("selection.csv", selection_csv(report));
+        if (!report.chosen.curve.empty()) files.emplace_back("selection.csv", selection_csv(report));
         if (report.has_curve()) files.emplace_back("curve.csv", curve_csv(report));
         break;
       case RegressionFormat::kNpy: {

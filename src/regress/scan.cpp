@@ -57,7 +57,8 @@ class Scan {
   }
 
   static bool are_alike(double a, double b) {
-    return a == b || std::abs(a - b) <= kAlike * std::max(std::abs(a), std::abs(b));
+    if (!std::isfinite(a) || !std::isfinite(b)) return a == b;
+    return std::abs(a - b) <= kAlike * std::max(std::abs(a), std::abs(b));
   }
 
   void add_minimum(std::size_t first, std::size_t last) {

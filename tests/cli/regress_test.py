@@ -54,8 +54,9 @@ class Regress(ProgramTest):
             self.assertLessEqual(point["value"], point["high"])
 
     def test_files_and_prediction(self):
-        self.succeed("regress", str(SINE), "--x", "x", "--y", "y", "--bandwidth", "0.3", "--out", "fit", "--format",
-                     "png,svg,csv,npy")
+        found = self.json_of("regress", str(SINE), "--x", "x", "--y", "y", "--out", "fit", "--format",
+                             "png,svg,csv,npy")
+        h = found["bandwidth"]
         names = sorted(path.name for path in (self.folder / "fit").iterdir())
         self.assertEqual(names, sorted(["regression.json", "result.json", "rows.csv", "selection.csv", "curve.csv",
                                         "curve.png", "curve.svg", "selection.png", "selection.svg", "weights.png",
@@ -65,10 +66,10 @@ class Regress(ProgramTest):
         self.write("new.csv", "x\n-100\n2.5\n1e6\n")
         found = self.json_of("predict", "fit", "new.csv")["predictions"]
         for row, x in zip(found, (-100.0, 2.5, 1e6)):
-            self.assertAlmostEqual(row["value"], naive(data, x, 0.3), delta=1e-12)
+            self.assertAlmostEqual(row["value"], naive(data, x, h), delta=1e-12)
         self.assertEqual(self.succeed("predict", "fit", "new.csv").splitlines()[0], "x,y,low,high")
         self.succeed("predict", "fit", "new.csv", "--out", "p.csv")
-        self.assertAlmostEqual(float(rows_of(self.folder / "p.csv")[1]["y"]), naive(data, 2.5, 0.3), delta=1e-12)
+        self.assertAlmostEqual(float(rows_of(self.folder / "p.csv")[1]["y"]), naive(data, 2.5, h), delta=1e-12)
         self.assert_refused(("predict", "fit", "new.csv", "--out", "p.csv"), 73, "p.csv", "new file")
 
     def test_reference_values(self):
@@ -87,7 +88,9 @@ class Regress(ProgramTest):
                                          "--y", values["y"], "--format", "csv", *flags)
                     h = right["h"][0]
                     self.assertAlmostEqual(found["bandwidth"], h, delta=tolerance["h_rel"] * h)
-                    self.assertAlmostEqual(found["cv"], right["cv"], delta=1e-9 * right["cv"])
+                    # Where AICc was minimised CV is no minimum, so that an error of 1e-6 in h shows in it.
+                    self.assertAlmostEqual(found["cv"], right["cv"],
+                                           delta=(1e-9 if "cv" in key else 1e-7) * right["cv"])
                     for ours, theirs in (("effective_df", "tr_S"), ("r2", "r2_sse"), ("r2_corr", "r2_corr"),
                                          ("aicc", "aicc"), ("loo_r2", "loo_r2")):
                         self.assertAlmostEqual(found[ours], right[theirs], delta=1e-5 * abs(right[theirs]), msg=ours)

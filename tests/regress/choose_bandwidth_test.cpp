@@ -60,6 +60,20 @@ TEST(ChooseBandwidth, FindsTheLeastScoreOfAFineGrid) {
   }
 }
 
+TEST(ChooseBandwidth, FindsTheLeastAiccWhereNarrowBandwidthsHaveNone) {
+  const RegressionData data = one_column(uniform_points(60));
+  for (const Kernel kernel : kKernels) {
+    for (const Degree degree : kDegrees) {
+      const Smoother smoother{kernel, degree};
+      const ChosenBandwidth found = choose_bandwidth(data, smoother, {.choice = Choice::kAicc});
+      for (double h = 0.002; h < 2; h *= 1.02) {
+        const auto aicc = regression_statistics(data, smoother, {h}).aicc;
+        EXPECT_GE(aicc.value_or(found.score), found.score - (kernel == Kernel::kBox ? 0.05 : 1e-9)) << h;
+      }
+    }
+  }
+}
+
 TEST(ChooseBandwidth, KeepsItsDigitsWhereXBeginsFarAway) {
   test::Points points = test::noisy_points(80, [](Random& random, std::size_t) { return random.uniform(); });
   for (double& x : points.x) x = std::floor(1024 * x);

@@ -184,11 +184,12 @@ TEST_P(Reference, LineOfSeveralColumns) {
   EXPECT_LE(choose_bandwidth(data_, kLinear, {}).score, cv * (1 + 1e-6));
 }
 
-TEST_P(Reference, GlobalWherePeersStop) {
+class WherePeersStop : public Reference {};
+
+TEST_P(WherePeersStop, TheGlobalMinimumIsFound) {
   // What statsmodels 0.15 and np 0.70 report for these: a local minimum, or a negative bandwidth.
   const std::map<std::string, double> peers{
       {"faithful", 0.5843}, {"nile_lag1", 84.02}, {"noisy_sine", -0.15948}};
-  if (!peers.contains(GetParam())) GTEST_SKIP() << "peers agree";
   const ChosenBandwidth found = choose_bandwidth(data_, kConstant, {});
   EXPECT_GT(found.bandwidth[0], 0.0);
   const double theirs = std::abs(peers.at(GetParam()));
@@ -198,6 +199,8 @@ TEST_P(Reference, GlobalWherePeersStop) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Cases, WherePeersStop, ::testing::Values("faithful", "nile_lag1", "noisy_sine"),
+                         [](const auto& one) { return std::string(one.param); });
 INSTANTIATE_TEST_SUITE_P(Cases, Reference, ::testing::ValuesIn(case_names()),
                          [](const auto& one) { return one.param; });
 
