@@ -18,6 +18,7 @@
 #include "src/cli/progress.hpp"
 #include "src/cli/run_flags.hpp"
 #include "src/core/error.hpp"
+#include "src/core/interrupt.hpp"
 #include "src/core/log.hpp"
 #include "src/report/table.hpp"
 #include "src/report/text.hpp"
@@ -174,6 +175,7 @@ ExitCode run_comparison(ComparisonFlags flags, train::Rows rows) {
   options.screen_steps = std::min(options.screen_steps, config.train.steps);
   ComparisonFiles files(std::move(run), flags.out, config.task.name);
 
+  catch_interrupts();
   Progress progress(progress_style(flags.quiet), 1);
   const train::Comparison comparison = train::compare(
       config, options,

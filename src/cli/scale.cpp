@@ -18,6 +18,7 @@
 #include "src/cli/scale_results.hpp"
 #include "src/cli/verbs.hpp"
 #include "src/core/error.hpp"
+#include "src/core/interrupt.hpp"
 #include "src/core/log.hpp"
 #include "src/store/run_folder.hpp"
 #include "train/scale_grid.hpp"
@@ -108,6 +109,7 @@ train::RunConfig config_of(const ScaleFlags& flags) {
 
 ScaleGridResults run_grid(const train::RunConfig& config, const train::ScaleGridOptions& options,
                           bool quiet) {
+  catch_interrupts();
   Progress progress(progress_style(quiet), 1);
   ScaleGridResults results{
       .task = config.task.name,
