@@ -1,9 +1,9 @@
 #include "train/row_contest.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "src/tasks/series_rows.hpp"
@@ -22,14 +22,23 @@ bool reads_rows(const RunConfig& form) {
   return form.task.name == "table" || form.task.attend == Attend::kRows;
 }
 
-/// "k nearest, k 3 or k 5": what the splits chose, each once.
-std::string name_with(const std::string& name, const std::vector<std::string>& choices) {
-  std::vector<std::string> different;
-  for (const std::string& choice : choices) {
-    if (!choice.empty() && std::find(different.begin(), different.end(), choice) == different.end())
-      different.push_back(choice);
-  }
-  return different.empty() ? name : fmt::format("{}, {}", name, fmt::join(different, " or "));
+double number_in(const std::string& choice) {
+  double number = 0.0;
+  const std::size_t digit = choice.find_first_of("0123456789");
+  if (digit != std::string::npos)
+    std::from_chars(choice.data() + digit, choice.data() + choice.size(), number);
+  return number;
+}
+
+/// "k nearest, k 3 to k 5": the range of what the splits chose.
+std::string name_with(const std::string& name, std::vector<std::string> choices) {
+  std::erase(choices, "");
+  if (choices.empty()) return name;
+  const auto [least, most] = std::minmax_element(
+      choices.begin(), choices.end(),
+      [](const std::string& a, const std::string& b) { return number_in(a) < number_in(b); });
+  return *least == *most ? fmt::format("{}, {}", name, *least)
+                         : fmt::format("{}, {} to {}", name, *least, *most);
 }
 
 void add_in_form(std::vector<Candidate>& all, std::vector<Candidate> made, const RunConfig& form,

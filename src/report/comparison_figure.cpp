@@ -121,8 +121,8 @@ std::string draw_comparison(const std::vector<probe::ComparisonRow>& rows,
 
   canvas.text(title, kMargin, kMargin + 9, kTitleStyle);
   const bool has_interval = !rows.empty() && rows.front().values.size() >= probe::kSeedsForInterval;
-  canvas.text(has_interval ? "large dot and bar: mean and its 95 % interval; small dots: seeds"
-                           : "large dot and bar: mean and range; small dots: seeds",
+  canvas.text(fmt::format("large dot and bar: mean and {}; small dots: {}s",
+                          has_interval ? "its 95 % interval" : "range", metric.sample),
               kMargin, kMargin + 29, kSubtitleStyle);
   draw_legend(canvas, legend, kMargin, kMargin + 38);
 
@@ -135,7 +135,8 @@ std::string draw_comparison(const std::vector<probe::ComparisonRow>& rows,
   canvas.frame(data, kFrame, 0.8);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].kind == probe::RowKind::kNoMixing)
-      draw_guide(canvas, frame, probe::summarise(rows[i].values).mean, "no mixing (chance)", data.y - 22);
+      draw_guide(canvas, frame, probe::summarise(rows[i].values).mean,
+                 metric.best_possible ? "no mixing (chance)" : "no mixing", data.y - 22);
   }
   if (metric.best_possible) draw_guide(canvas, frame, *metric.best_possible, "best possible", data.y - 9);
   for (std::size_t i = 0; i < rows.size(); ++i)
