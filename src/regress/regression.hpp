@@ -92,7 +92,8 @@ struct RegressionStatistics {
   double cv = 0.0;                       ///< mean (y_i - f_{-i}(x_i))^2
   double rmse_loo = 0.0, loo_r2 = 0.0;   ///< 1 - n cv / SST
   double r2 = 0.0;                       ///< 1 - SSE / SST
-  double r2_corr = 0.0;                  ///< squared correlation of y and fitted, about mean(y): np's R2
+  double r2_corr = 0.0;                  ///< squared correlation of y and fitted, about mean(y): np's R2; NaN
+                                         ///< where fitted are one number
   double effective_df = 0.0;             ///< tr S
   std::optional<double> aicc;            ///< absent where tr S + 2 >= n
   double residual_sd = 0.0;              ///< sqrt(SSE / (n - 2 tr S + tr S S')); NaN where that is not > 0

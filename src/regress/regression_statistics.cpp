@@ -73,7 +73,9 @@ RegressionStatistics regression_statistics(const RegressionData& data, const Smo
   statistics.rmse_loo = std::sqrt(statistics.cv);
   statistics.loo_r2 = 1 - errors_left_out / of_y;
   statistics.r2 = 1 - errors / of_y;
-  statistics.r2_corr = shared * shared / (of_y * of_fit);
+  // Below this the fit is one number but for rounding, which correlates with anything.
+  constexpr double kLeastSpread = 1e-24;
+  statistics.r2_corr = of_fit > kLeastSpread * of_y ? shared * shared / (of_y * of_fit) : std::nan("");
   statistics.effective_df = traces.first;
   statistics.aicc = corrected_aic(errors / n, traces.first, y.size());
   const double freedom = n - 2 * traces.first + traces.of_squares;
