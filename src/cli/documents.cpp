@@ -56,12 +56,6 @@ void add_accuracies(ordered_json& document, const train::Evaluation& evaluation)
   }
 }
 
-ordered_json numbers(const std::vector<double>& values) {
-  ordered_json list = ordered_json::array();
-  for (const double value : values) list.push_back(json_number(value));
-  return list;
-}
-
 /// Mean skill over seeds; null when the best possible is unknown or no mixing already reaches it.
 ordered_json mean_skill(const probe::ComparisonRow& row, const probe::ComparisonRow* no_mixing,
                         const probe::ComparisonMetric& metric) {
@@ -69,14 +63,6 @@ ordered_json mean_skill(const probe::ComparisonRow& row, const probe::Comparison
   const std::vector<double> skills = probe::skill(row, *no_mixing, metric);
   if (skills.empty()) return nullptr;
   return json_number(probe::summarise(skills).mean);
-}
-
-/// Mean, range, interval, and the values of the seeds.
-ordered_json over_seeds(const std::vector<double>& values) {
-  const probe::Summary summary = probe::summarise(values);
-  return {{"mean", json_number(summary.mean)}, {"min", json_number(summary.min)},
-          {"max", json_number(summary.max)},   {"low", json_number(summary.low)},
-          {"high", json_number(summary.high)}, {"seeds", numbers(values)}};
 }
 
 /// The row's values less those of `reference`, seed by seed, in the metric's own units; null for the
@@ -87,7 +73,7 @@ ordered_json difference(const probe::ComparisonRow& row, const probe::Comparison
   for (std::size_t seed = 0; seed < row.values.size(); ++seed)
     values.push_back(row.values[seed] - reference->values[seed]);
   ordered_json document = {{"to", reference->name}};
-  document.update(over_seeds(values));
+  document.update(json_over_seeds(values));
   return document;
 }
 
@@ -104,7 +90,7 @@ const probe::ComparisonRow* reference_of(const std::vector<probe::ComparisonRow>
 ordered_json row_document(const probe::ComparisonRow& row, const probe::ComparisonRow* no_mixing,
                           const probe::ComparisonMetric& metric) {
   ordered_json values = {{"name", metric.name}};
-  values.update(over_seeds(row.values));
+  values.update(json_over_seeds(row.values));
   ordered_json document = {{"name", row.name},
                            {"score", row.score.empty() ? ordered_json(nullptr) : ordered_json(row.score)},
                            {"kind", kind_name(row.kind)},
@@ -119,8 +105,9 @@ ordered_json row_document(const probe::ComparisonRow& row, const probe::Comparis
                            {"metric", values},
                            {"steps", row.steps}};
   if (!row.mae.empty()) {
-    document["metrics"] = {
-        {metric.name, over_seeds(row.values)}, {"mae", over_seeds(row.mae)}, {"r2", over_seeds(row.r2)}};
+    document["metrics"] = {{metric.name, json_over_seeds(row.values)},
+                           {"mae", json_over_seeds(row.mae)},
+                           {"r2", json_over_seeds(row.r2)}};
   }
   return document;
 }

@@ -20,12 +20,6 @@ using train::LearnedRow;
 
 constexpr double kOtherValley = 1e-6;  // relative, of the loss: more is another minimum
 
-ordered_json numbers_json(const std::vector<double>& values) {
-  ordered_json all = ordered_json::array();
-  for (const double value : values) all.push_back(json_number(value));
-  return all;
-}
-
 std::string numbers_text(const std::vector<double>& values, int digits = 5) {
   std::vector<std::string> parts;
   for (const double value : values) parts.push_back(readable(value, digits));
@@ -39,18 +33,11 @@ double largest_relative_difference(const std::vector<double>& a, const std::vect
 }
 
 ordered_json row_json(const LearnedRow& row) {
-  const probe::Summary& loo = row.loo_summary;
   ordered_json json = {
       {"kernel", train::name_of(row.form)},
       {"parameters", row.kernel.parameters.size()},
-      {"loo",
-       {{"mean", json_number(loo.mean)},
-        {"min", json_number(loo.min)},
-        {"max", json_number(loo.max)},
-        {"low", json_number(loo.low)},
-        {"high", json_number(loo.high)},
-        {"seeds", numbers_json(row.loo)}}},
-      {"held_out", {{"mean", json_number(row.held_out_mean)}, {"splits", numbers_json(row.held_out)}}},
+      {"loo", json_over_seeds(row.loo)},
+      {"held_out", {{"mean", json_number(row.held_out_mean)}, {"splits", json_numbers(row.held_out)}}},
       {"against_gaussian", nullptr}};
   if (row.against_gaussian)
     json["against_gaussian"] = {{"mean", json_number(row.against_gaussian->mean)},
@@ -166,22 +153,22 @@ std::string learn_verdict(const LearnReport& report) {
 ordered_json learn_document(const LearnReport& report) {
   const train::LearnedRegression& learned = report.learned;
   ordered_json document = {{"file", report.file}, {"x", report.x}, {"y", report.y}, {"n", report.rows.n()}};
-  document["selected"] = {{"bandwidth", numbers_json(report.selected.bandwidth)},
+  document["selected"] = {{"bandwidth", json_numbers(report.selected.bandwidth)},
                           {"loo", json_number(report.selected.score)}};
-  document["learned"] = {{"bandwidth", numbers_json(learned.bandwidth)},
+  document["learned"] = {{"bandwidth", json_numbers(learned.bandwidth)},
                          {"loo", json_number(learned.rows.front().loo.front())},
                          {"relative_difference", json_number(largest_relative_difference(
                                                      learned.bandwidth, report.selected.bandwidth))}};
   document["starts"] = ordered_json::array();
   for (const train::Valley& valley : learned.valleys)
-    document["starts"].push_back({{"start", numbers_json(valley.start)},
-                                  {"end", numbers_json(valley.end)},
+    document["starts"].push_back({{"start", json_numbers(valley.start)},
+                                  {"end", json_numbers(valley.end)},
                                   {"loo", json_number(valley.loo)}});
   document["identity_difference"] = json_number(learned.identity_difference);
   document["rows"] = ordered_json::array();
   for (const LearnedRow& row : learned.rows) document["rows"].push_back(row_json(row));
   document["local_bandwidth"] = ordered_json::object();
-  if (!report.local.empty()) document["local_bandwidth"]["x"] = numbers_json(report.places);
+  if (!report.local.empty()) document["local_bandwidth"]["x"] = json_numbers(report.places);
   for (const LocalKernels& local : report.local)
     document["local_bandwidth"][std::string(train::name_of(local.form))] = local_json(local);
   document["verdict"] = learn_verdict(report);

@@ -21,10 +21,7 @@ using nlohmann::ordered_json;
 using table::ColumnKind;
 
 ordered_json bandwidth_json(const std::vector<double>& bandwidth) {
-  if (bandwidth.size() == 1) return json_number(bandwidth.front());
-  ordered_json all = ordered_json::array();
-  for (const double h : bandwidth) all.push_back(json_number(h));
-  return all;
+  return bandwidth.size() == 1 ? json_number(bandwidth.front()) : json_numbers(bandwidth);
 }
 
 /// {name: value} of one row; words and dates as texts.

@@ -29,12 +29,6 @@ ordered_json object(const probe::Sharpness& sharpness) {
           {"saturated", object(sharpness.saturated)}};
 }
 
-ordered_json numbers(const std::vector<double>& values) {
-  ordered_json list = ordered_json::array();
-  for (const double value : values) list.push_back(json_number(value));
-  return list;
-}
-
 /// The softmax's NaN is what is to be shown, and JSON has none.
 ordered_json weights(const std::vector<double>& values) {
   ordered_json list = ordered_json::array();
@@ -49,10 +43,10 @@ ordered_json object(const probe::SoftmaxLimits& limits) {
           {"largest", limits.largest},
           {"next", limits.next},
           {"smallest", limits.smallest},
-          {"scores", numbers(limits.scores)},
+          {"scores", json_numbers(limits.scores)},
           {"naive", weights(limits.naive)},
           {"safe", weights(limits.safe)},
-          {"low_scores", numbers(limits.low_scores)},
+          {"low_scores", json_numbers(limits.low_scores)},
           {"low_naive", weights(limits.low_naive)},
           {"low_safe", weights(limits.low_safe)}};
 }
@@ -62,7 +56,7 @@ using Value = std::function<double(const ScaleTraining&)>;
 ordered_json by_seed(const std::vector<ScaleTraining>& cell, const Value& value) {
   std::vector<double> values;
   for (const ScaleTraining& training : cell) values.push_back(value(training));
-  return numbers(values);
+  return json_numbers(values);
 }
 
 ordered_json cell_object(double rate, const std::vector<ScaleTraining>& cell) {
@@ -72,15 +66,8 @@ ordered_json cell_object(double rate, const std::vector<ScaleTraining>& cell) {
     losses.push_back(training.test_loss);
     diverged.push_back(probe::diverged(training));
   }
-  const probe::Summary summary = probe::summarise(losses);
   return {{"rate", rate},
-          {"loss",
-           {{"mean", json_number(summary.mean)},
-            {"min", json_number(summary.min)},
-            {"max", json_number(summary.max)},
-            {"low", json_number(summary.low)},
-            {"high", json_number(summary.high)},
-            {"seeds", numbers(losses)}}},
+          {"loss", json_over_seeds(losses)},
           {"first_loss", by_seed(cell, [](const auto& one) { return one.first_loss; })},
           {"last_loss", by_seed(cell, [](const auto& one) { return one.last_loss; })},
           {"diverged", diverged},
@@ -95,7 +82,7 @@ ordered_json best_object(const probe::BestRate& best) {
           {"low", best.low},
           {"high", best.high},
           {"at_edge", best.at_edge},
-          {"seeds", numbers(best.by_seed)}};
+          {"seeds", json_numbers(best.by_seed)}};
 }
 
 ordered_json object(const ScaleGridResults& results) {
