@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "src/core/error.hpp"
+#include "src/tasks/date_formats.hpp"
 
 namespace headtorch::cli {
 namespace {
@@ -155,9 +156,7 @@ std::string cell_text(const RegressionColumn& column, const regress::Variable& v
   if (column.kind == ColumnKind::kWord) return column.categories[static_cast<std::size_t>(values.codes[row])];
   const double number = values.numbers[row];
   if (column.kind == ColumnKind::kNumber || number != std::floor(number)) return fmt::format("{}", number);
-  const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{static_cast<int>(number)}}};
-  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()));
+  return tasks::iso_text(std::chrono::sys_days{std::chrono::days{static_cast<int>(number)}});
 }
 
 }  // namespace headtorch::cli
