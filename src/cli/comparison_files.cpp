@@ -42,23 +42,21 @@ std::optional<store::RunFolder> run_meant(RunFlags& flags) {
 
 ComparisonFiles::ComparisonFiles(std::optional<store::RunFolder> run, const std::string& out,
                                  const std::string& task)
-    : folder_(std::move(run)), is_new_(!folder_ && !out.empty()) {
-  if (is_new_) folder_ = store::RunFolder::create(task, out, store::Occupied::kRefuse);
-}
-
-ComparisonFiles::~ComparisonFiles() {
-  std::error_code not_empty;
-  if (is_new_) fs::remove(folder_->path(), not_empty);
+    : run_(std::move(run)) {
+  if (!run_ && !out.empty()) new_.emplace(task, out);
 }
 
 std::string ComparisonFiles::write(const nlohmann::ordered_json& document,
-                                   const train::Comparison& comparison, const std::string& title) const {
-  if (!folder_) return {};
+                                   const train::Comparison& comparison, const std::string& title) {
+  if (!run_ && !new_) return {};
+  const auto put = [&](const std::string& file, const std::string& bytes) {
+    new_ ? new_->write(file, bytes) : run_->write(file, bytes);
+  };
   report::ComparisonFigure figure{.title = title, .verdict = comparison.verdict.verdict};
   for (const auto& [format, name] :
        {std::pair{report::Format::kPng, "compare.png"}, std::pair{report::Format::kSvg, "compare.svg"}}) {
     figure.format = format;
-    folder_->write(name, report::draw_comparison(comparison.rows, comparison.metric, figure));
+    put(name, report::draw_comparison(comparison.rows, comparison.metric, figure));
   }
   std::string pictures = "compare.png, compare.svg";
   if (!comparison.sizes.empty()) {
@@ -66,13 +64,13 @@ std::string ComparisonFiles::write(const nlohmann::ordered_json& document,
     for (const auto& [format, name] :
          {std::pair{report::Format::kPng, "sizes.png"}, std::pair{report::Format::kSvg, "sizes.svg"}}) {
       curve.format = format;
-      folder_->write(name, report::draw_learning_curve(comparison.sizes, comparison.metric, curve));
+      put(name, report::draw_learning_curve(comparison.sizes, comparison.metric, curve));
     }
     pictures += ", sizes.png, sizes.svg";
   }
-  const std::string name = is_new_ ? "result.json" : "compare.json";
-  folder_->write(name, document_text(document));
-  return fmt::format("Written: {} ({}, {})\n", folder_->path().string(), name, pictures);
+  const std::string name = new_ ? "result.json" : "compare.json";
+  put(name, document_text(document));
+  return fmt::format("Written: {} ({}, {})\n", (new_ ? new_->path() : run_->path()).string(), name, pictures);
 }
 
 }  // namespace headtorch::cli

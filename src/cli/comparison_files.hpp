@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "src/cli/new_folder.hpp"
 #include "src/cli/run_flags.hpp"
 #include "src/store/run_folder.hpp"
 #include "train/comparison.hpp"
@@ -22,17 +23,14 @@ class ComparisonFiles {
  public:
   /// @param out empty: no new folder.  @throws CannotCreate.
   ComparisonFiles(std::optional<store::RunFolder> run, const std::string& out, const std::string& task);
-  ~ComparisonFiles();
-  ComparisonFiles(const ComparisonFiles&) = delete;
-  ComparisonFiles& operator=(const ComparisonFiles&) = delete;
 
   /// @param title of the figure.  @returns a line that says what was written; empty when nothing was.
   std::string write(const nlohmann::ordered_json& document, const train::Comparison& comparison,
-                    const std::string& title) const;
+                    const std::string& title);
 
  private:
-  std::optional<store::RunFolder> folder_;
-  bool is_new_ = false;
+  std::optional<store::RunFolder> run_;
+  std::optional<NewFolder> new_;
 };
 
 }  // namespace headtorch::cli

@@ -64,7 +64,7 @@ report::Plot local_plot(const LearnReport& report) {
   return plot;
 }
 
-std::string draw_curves(const LearnReport& report, report::Format format) {
+report::Panels curves_page(const LearnReport& report) {
   report::Panels panels{
       .title = heading(report) + ", learned kernels",
       .subtitle = "leave-one-out chooses the parameters; squared errors are of held-out rows",
@@ -73,7 +73,7 @@ std::string draw_curves(const LearnReport& report, report::Format format) {
   for (std::size_t i = 0; i < report.learned.rows.size(); ++i) parts.emplace_back(curve_plot(report, i));
   arrange(panels, std::move(parts));
   panels.rows.push_back({local_plot(report)});
-  return report::draw_panels(panels, format);
+  return panels;
 }
 
 /// Of up to kMostWeightPlaces rows, evenly spaced.
@@ -87,46 +87,49 @@ std::vector<double> weight_places(const train::NumberRows& rows) {
   return places;
 }
 
-std::string draw_weights(const LearnReport& report, report::Format format) {
+using KernelWeights = std::vector<std::vector<double>>;  ///< [places, rows] of each kernel
+
+report::Panels weights_page(const LearnReport& report, const KernelWeights& weights) {
   report::Panels panels{
       .title = heading(report) + ", weights of the learned kernels",
       .subtitle = fmt::format("down: places, across: rows, both in the order of {}", report.x.front())};
-  const std::vector<double> places = weight_places(report.rows);
   std::vector<report::Part> parts;
-  for (const LearnedRow& row : report.learned.rows) {
-    parts.emplace_back(report::Matrix{.title = std::string(title_of(row.form)),
-                                      .rows = std::ssize(places) / report.rows.columns,
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    parts.emplace_back(report::Matrix{.title = std::string(title_of(report.learned.rows[i].form)),
+                                      .rows = std::ssize(weights[i]) / report.rows.n(),
                                       .columns = report.rows.n(),
-                                      .values = train::weights(row.kernel, report.rows.x, places)});
+                                      .values = weights[i]});
   }
   arrange(panels, std::move(parts));
-  return report::draw_panels(panels, format);
+  return panels;
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> learned_files(const LearnReport& report,
-                                                               const std::vector<RegressionFormat>& formats) {
-  std::vector<std::pair<std::string, std::string>> files;
+NamedFiles learned_files(const LearnReport& report, const std::vector<RegressionFormat>& formats) {
+  NamedFiles files;
   const bool has_curves = !report.curves.empty();
-  const auto draw = [&](report::Format format, const char* extension) {
-    if (has_curves) files.emplace_back(fmt::format("learned.{}", extension), draw_curves(report, format));
-    files.emplace_back(fmt::format("learned-weights.{}", extension), draw_weights(report, format));
-  };
-  for (const RegressionFormat format : formats) {
-    if (format == RegressionFormat::kPng) draw(report::Format::kPng, "png");
-    if (format == RegressionFormat::kSvg) draw(report::Format::kSvg, "svg");
-    if (format == RegressionFormat::kCsv && has_curves)
-      files.emplace_back("learned.csv", learned_curves_csv(report));
-    if (format != RegressionFormat::kNpy) continue;
-    const std::vector<double> places = weight_places(report.rows);
+  if (wants(formats, RegressionFormat::kCsv) && has_curves)
+    files.emplace_back("learned.csv", learned_curves_csv(report));
+  const bool draws = wants(formats, RegressionFormat::kPng) || wants(formats, RegressionFormat::kSvg);
+  if (!draws && !wants(formats, RegressionFormat::kNpy)) return files;
+  const std::vector<double> places = weight_places(report.rows);
+  KernelWeights weights;
+  for (const LearnedRow& row : report.learned.rows)
+    weights.push_back(train::weights(row.kernel, report.rows.x, places));
+  if (wants(formats, RegressionFormat::kNpy)) {
     const std::int64_t shape[] = {std::ssize(places) / report.rows.columns, report.rows.n()};
-    for (const LearnedRow& row : report.learned.rows) {
-      const std::vector<double> w = train::weights(row.kernel, report.rows.x, places);
-      files.emplace_back(fmt::format("weights-{}.npy", train::name_of(row.form)),
-                         report::npy(std::vector<float>(w.begin(), w.end()), shape));
-    }
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      files.emplace_back(fmt::format("weights-{}.npy", train::name_of(report.learned.rows[i].form)),
+                         report::npy(std::vector<float>(weights[i].begin(), weights[i].end()), shape));
   }
+  if (!draws) return files;
+  const auto add = [&](const std::string& name, const report::Panels& page) {
+    add_picture(files, formats, name,
+                [&](report::Format format) { return report::draw_panels(page, format); });
+  };
+  if (has_curves) add("learned", curves_page(report));
+  add("learned-weights", weights_page(report, weights));
   return files;
 }
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "src/cli/learn_report.hpp"
@@ -12,7 +10,6 @@ namespace headtorch::cli {
 /// Names and bytes. Pictures: `learned`, the forms' curves over the data with their errors and, beside them,
 /// local bandwidths (one column); `learned-weights`, each form's weights, rows in the order of the first
 /// column. CSV: curves (one column). NPY: weights of each form.
-std::vector<std::pair<std::string, std::string>> learned_files(const LearnReport& report,
-                                                               const std::vector<RegressionFormat>& formats);
+NamedFiles learned_files(const LearnReport& report, const std::vector<RegressionFormat>& formats);
 
 }  // namespace headtorch::cli

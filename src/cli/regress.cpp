@@ -10,6 +10,7 @@
 
 #include "src/cli/choices.hpp"
 #include "src/cli/missing.hpp"
+#include "src/cli/new_folder.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
 #include "src/cli/regress_demo.hpp"
@@ -19,7 +20,6 @@
 #include "src/cli/verbs.hpp"
 #include "src/core/error.hpp"
 #include "src/core/log.hpp"
-#include "src/store/run_folder.hpp"
 #include "train/settings/number.hpp"
 
 namespace headtorch::cli {
@@ -106,13 +106,6 @@ std::string file_name(const table::Table& table) {
   return std::filesystem::path(table.name).filename().string();
 }
 
-void write_files(const RegressionReport& report, const std::vector<RegressionFormat>& formats,
-                 const store::RunFolder& folder) {
-  folder.write(kRegressionFile, regression_file(report.model));
-  folder.write("result.json", document_text(regression_document(report)));
-  for (const auto& [name, bytes] : regression_files(report, formats)) folder.write(name, bytes);
-}
-
 ExitCode run_regress(const RegressFlags& flags) {
   start_log(flags.quiet ? LogLevel::kQuiet : LogLevel::kNormal);
   if (flags.demo) {
@@ -151,13 +144,15 @@ ExitCode run_regress(const RegressFlags& flags) {
          .out = flags.out,
          .output = flags.json ? Output::kJson : Output::kText});
   }
+  NewFolder folder("regress", flags.out);
   RegressionReport report = report_regression(data, smoother, request);
   report.file = file_name(table);
   report.choice = way;
-  const store::RunFolder folder = store::RunFolder::create("regress", flags.out, store::Occupied::kRefuse);
-  write_files(report, formats, folder);
+  nlohmann::ordered_json document = regression_document(report);
+  folder.write(kRegressionFile, regression_file(report.model));
+  folder.write("result.json", document_text(document));
+  for (const auto& [name, bytes] : regression_files(report, formats)) folder.write(name, bytes);
   if (flags.json) {
-    nlohmann::ordered_json document = regression_document(report);
     document["out"] = folder.path().string();
     print_json(document);
     return ExitCode::kDone;

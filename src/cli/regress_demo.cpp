@@ -2,24 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "src/cli/demo_figures.hpp"
 #include "src/cli/demo_numbers.hpp"
+#include "src/cli/new_folder.hpp"
 #include "src/cli/output.hpp"
-#include "src/store/run_folder.hpp"
 
 namespace headtorch::cli {
 namespace {
-
-void write_picture(const store::RunFolder& folder, const std::vector<RegressionFormat>& formats,
-                   const std::string& name, const report::Panels& page) {
-  const auto wants = [&](RegressionFormat format) {
-    return std::ranges::find(formats, format) != formats.end();
-  };
-  if (wants(RegressionFormat::kPng)) folder.write(name + ".png", draw_panels(page, report::Format::kPng));
-  if (wants(RegressionFormat::kSvg)) folder.write(name + ".svg", draw_panels(page, report::Format::kSvg));
-}
 
 /// The places and each fit there.
 std::string curves_csv(const DemoNumbers& numbers) {
@@ -35,19 +26,20 @@ std::string curves_csv(const DemoNumbers& numbers) {
 }  // namespace
 
 ExitCode run_regress_demo(const RegressDemoFlags& flags) {
-  const auto wants = [&](RegressionFormat format) {
-    return std::ranges::find(flags.formats, format) != flags.formats.end();
-  };
-  if (wants(RegressionFormat::kNpy))
+  if (wants(flags.formats, RegressionFormat::kNpy))
     throw UsageError("--format", "npy is not there for --demo, expected png, svg or csv");
-  const store::RunFolder folder =
-      store::RunFolder::create("regress-demo", flags.out, store::Occupied::kRefuse);
+  NewFolder folder("regress-demo", flags.out);
   const DemoNumbers numbers = demo_numbers();
-  write_picture(folder, flags.formats, "three_bandwidths", three_bandwidths_figure(numbers));
-  write_picture(folder, flags.formats, "temperature", temperature_figure(numbers));
-  write_picture(folder, flags.formats, "choices", choices_figure(numbers));
-  write_picture(folder, flags.formats, "dot_product", dot_product_figure(numbers));
-  if (wants(RegressionFormat::kCsv)) folder.write("curves.csv", curves_csv(numbers));
+  NamedFiles files;
+  for (const auto& [name, page] :
+       {std::pair{"three_bandwidths", three_bandwidths_figure(numbers)},
+        std::pair{"temperature", temperature_figure(numbers)}, std::pair{"choices", choices_figure(numbers)},
+        std::pair{"dot_product", dot_product_figure(numbers)}}) {
+    add_picture(files, flags.formats, name,
+                [&page](report::Format format) { return draw_panels(page, format); });
+  }
+  if (wants(flags.formats, RegressionFormat::kCsv)) files.emplace_back("curves.csv", curves_csv(numbers));
+  for (const auto& [name, bytes] : files) folder.write(name, bytes);
   nlohmann::ordered_json document = demo_document(numbers);
   document["out"] = folder.path().string();
   folder.write("result.json", document_text(document));

@@ -9,7 +9,7 @@
 
 #include "src/cli/learn_figures.hpp"
 #include "src/cli/learn_report.hpp"
-#include "src/store/run_folder.hpp"
+#include "src/cli/new_folder.hpp"
 
 namespace headtorch::cli {
 namespace {
@@ -69,7 +69,7 @@ ExitCode run_regress_learn(const LearnRequest& request) {
   }
   report.rows = rows_of(request.table.data);
   train::check_learnable(report.rows);
-  const store::RunFolder folder = store::RunFolder::create("regress", request.out, store::Occupied::kRefuse);
+  NewFolder folder("regress", request.out);
 
   const auto start = std::chrono::steady_clock::now();
   report.learned = train::learn_regression(
@@ -78,13 +78,12 @@ ExitCode run_regress_learn(const LearnRequest& request) {
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (report.rows.columns == 1) look_along(report);
 
-  const nlohmann::ordered_json document = learn_document(report);
+  nlohmann::ordered_json document = learn_document(report);
   folder.write("result.json", document_text(document));
   for (const auto& [name, bytes] : learned_files(report, request.formats)) folder.write(name, bytes);
   if (request.output == Output::kJson) {
-    nlohmann::ordered_json printed = document;
-    printed["out"] = folder.path().string();
-    print_json(printed);
+    document["out"] = folder.path().string();
+    print_json(document);
     return ExitCode::kDone;
   }
   print(learn_table(report));

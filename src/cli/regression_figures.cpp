@@ -120,7 +120,7 @@ std::string title_of(const RegressionReport& report) {
                                                 : report::counted(std::ssize(report.model.x), "column"));
 }
 
-std::string draw_curves(const RegressionReport& report, report::Format format) {
+report::RegressionFigure curves_figure(const RegressionReport& report) {
   report::RegressionFigure figure{
       .title = title_of(report),
       .subtitle = fmt::format("{}; {}; bandwidth by {}", report::counted(report.rows(), "row"),
@@ -130,10 +130,10 @@ std::string draw_curves(const RegressionReport& report, report::Format format) {
       .classes = report.model.y.categories,
       .text = regression_verdict(report)};
   for (std::size_t i = 0; i < report.model.x.size(); ++i) figure.slices.push_back(slice_through(report, i));
-  return report::draw_regression(figure, format);
+  return figure;
 }
 
-std::string draw_scores(const RegressionReport& report, report::Format format) {
+report::SelectionFigure scores_figure(const RegressionReport& report) {
   const bool is_one = report.model.x.size() == 1;
   report::SelectionFigure figure{
       .title = title_of(report),
@@ -150,7 +150,7 @@ std::string draw_scores(const RegressionReport& report, report::Format format) {
     if (report.chosen.minima[i].is_at_edge) continue;
     figure.others.push_back({report.chosen.minima[i].bandwidth.front(), report.chosen.minima[i].score});
   }
-  return report::draw_selection(figure, format);
+  return figure;
 }
 
 struct Weights {
@@ -209,18 +209,16 @@ Weights weights_of(const RegressionReport& report) {
   return weights;
 }
 
-std::string draw_weights(const RegressionReport& report, const Weights& weights, report::Format format) {
+report::WeightsFigure weights_figure(const RegressionReport& report, const Weights& weights) {
   const RegressionColumn& first = report.model.x.front();
-  return report::draw_weights(
-      {.title = title_of(report) + ": weights",
-       .subtitle = report.has_curve()
-                       ? bandwidths_text(report)
-                       : fmt::format("{}; rows in the order of {}", bandwidths_text(report), first.name),
-       .x_title = first.name,
-       .places = weights.places,
-       .x = weights.x,
-       .weights = weights.values},
-      format);
+  return {.title = title_of(report) + ": weights",
+          .subtitle = report.has_curve()
+                          ? bandwidths_text(report)
+                          : fmt::format("{}; rows in the order of {}", bandwidths_text(report), first.name),
+          .x_title = first.name,
+          .places = weights.places,
+          .x = weights.x,
+          .weights = weights.values};
 }
 
 }  // namespace
@@ -234,40 +232,43 @@ std::vector<RegressionFormat> regression_formats(std::string_view text) {
   return formats;
 }
 
-std::vector<std::pair<std::string, std::string>> regression_files(
-    const RegressionReport& report, const std::vector<RegressionFormat>& formats) {
-  std::vector<std::pair<std::string, std::string>> files;
-  const bool wants_weights = std::any_of(formats.begin(), formats.end(), [](RegressionFormat format) {
-    return format != RegressionFormat::kCsv;
-  });
-  const Weights weights = wants_weights ? weights_of(report) : Weights{};
-  const auto draw = [&](report::Format format, const char* extension) {
-    files.emplace_back(fmt::format("curve.{}", extension), draw_curves(report, format));
-    if (report.chosen.curve.size() > 1)
-      files.emplace_back(fmt::format("selection.{}", extension), draw_scores(report, format));
-    files.emplace_back(fmt::format("weights.{}", extension), draw_weights(report, weights, format));
-  };
-  for (const RegressionFormat format : formats) {
-    switch (format) {
-      case RegressionFormat::kPng:
-        draw(report::Format::kPng, "png");
-        break;
-      case RegressionFormat::kSvg:
-        draw(report::Format::kSvg, "svg");
-        break;
-      case RegressionFormat::kCsv:
-        files.emplace_back("rows.csv", rows_csv(report));
-        if (!report.chosen.curve.empty()) files.emplace_back("selection.csv", selection_csv(report));
-        if (report.has_curve()) files.emplace_back("curve.csv", curve_csv(report));
-        break;
-      case RegressionFormat::kNpy: {
-        const std::vector<float> values(weights.values.begin(), weights.values.end());
-        const std::int64_t shape[] = {std::ssize(weights.places), std::ssize(weights.x)};
-        files.emplace_back("weights.npy", report::npy(values, shape));
-        break;
-      }
-    }
+bool wants(const std::vector<RegressionFormat>& formats, RegressionFormat format) {
+  return std::find(formats.begin(), formats.end(), format) != formats.end();
+}
+
+void add_picture(NamedFiles& files, const std::vector<RegressionFormat>& formats, const std::string& name,
+                 const std::function<std::string(report::Format)>& draw) {
+  if (wants(formats, RegressionFormat::kPng)) files.emplace_back(name + ".png", draw(report::Format::kPng));
+  if (wants(formats, RegressionFormat::kSvg)) files.emplace_back(name + ".svg", draw(report::Format::kSvg));
+}
+
+NamedFiles regression_files(const RegressionReport& report, const std::vector<RegressionFormat>& formats) {
+  NamedFiles files;
+  const bool has_scores = !report.chosen.curve.empty();
+  if (wants(formats, RegressionFormat::kCsv)) {
+    files.emplace_back("rows.csv", rows_csv(report));
+    if (has_scores) files.emplace_back("selection.csv", selection_csv(report));
+    if (report.has_curve()) files.emplace_back("curve.csv", curve_csv(report));
   }
+  const bool draws = wants(formats, RegressionFormat::kPng) || wants(formats, RegressionFormat::kSvg);
+  if (!draws && !wants(formats, RegressionFormat::kNpy)) return files;
+  const Weights weights = weights_of(report);
+  if (wants(formats, RegressionFormat::kNpy)) {
+    const std::vector<float> values(weights.values.begin(), weights.values.end());
+    const std::int64_t shape[] = {std::ssize(weights.places), std::ssize(weights.x)};
+    files.emplace_back("weights.npy", report::npy(values, shape));
+  }
+  if (!draws) return files;
+  const report::RegressionFigure curves = curves_figure(report);
+  add_picture(files, formats, "curve",
+              [&](report::Format format) { return draw_regression(curves, format); });
+  if (report.chosen.curve.size() > 1) {
+    const report::SelectionFigure scores = scores_figure(report);
+    add_picture(files, formats, "selection",
+                [&](report::Format format) { return draw_selection(scores, format); });
+  }
+  const report::WeightsFigure map = weights_figure(report, weights);
+  add_picture(files, formats, "weights", [&](report::Format format) { return draw_weights(map, format); });
   return files;
 }
 

@@ -3,14 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "src/cli/choices.hpp"
+#include "src/cli/new_folder.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
 #include "src/cli/progress.hpp"
@@ -20,12 +19,10 @@
 #include "src/core/error.hpp"
 #include "src/core/interrupt.hpp"
 #include "src/core/log.hpp"
-#include "src/store/run_folder.hpp"
 #include "train/scale_grid.hpp"
 #include "train/settings/number.hpp"
 
 namespace headtorch::cli {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kMostSteps = 300, kMostSeeds = 32, kMostSamples = 1'000'000;
@@ -43,33 +40,6 @@ struct ScaleFlags {
 const std::set<std::string_view> kLeftOut = {
     "score",        "scale",      "lr",       "bandwidth",     "kernel_slope",    "kernel_offset",
     "eval_lengths", "eval_every", "patience", "heatmap_every", "checkpoint_every"};
-
-/// A new folder, which goes away when the work fails.
-class NewFolder {
- public:
-  explicit NewFolder(const std::string& out)
-      : makes_runs_(out.empty() && !fs::exists("runs")),
-        folder_(store::RunFolder::create("scale", out, store::Occupied::kRefuse)) {}
-  ~NewFolder() {
-    std::error_code not_empty;
-    fs::remove(folder_.path(), not_empty);
-    if (makes_runs_) fs::remove(folder_.path().parent_path(), not_empty);
-  }
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
-
-  void write(const std::string& name, const std::string& bytes) {
-    folder_.write(name, bytes);
-    names_.push_back(name);
-  }
-  fs::path path() const { return folder_.path(); }
-  const std::vector<std::string>& names() const { return names_; }
-
- private:
-  bool makes_runs_;
-  store::RunFolder folder_;
-  std::vector<std::string> names_;
-};
 
 std::set<std::string> formats_of(const std::string& text) {
   static const std::vector<std::string_view> allowed = {"png", "svg", "csv", "json"};
@@ -156,7 +126,7 @@ ExitCode run_scale(const ScaleFlags& flags) {
   study.seed = temperature.seed = static_cast<std::uint64_t>(config.train.seed);
   temperature.samples = std::min(temperature.samples, study.samples);
 
-  NewFolder folder(flags.out);
+  NewFolder folder("scale", flags.out);
   ScaleResults results;
   results.seed = study.seed;
   results.samples = study.samples;

@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "src/cli/choices.hpp"
+#include "src/cli/new_folder.hpp"
 #include "src/cli/numbers.hpp"
 #include "src/cli/output.hpp"
 #include "src/cli/tour_steps.hpp"
 #include "src/cli/verbs.hpp"
 #include "src/core/error.hpp"
 #include "src/core/log.hpp"
-#include "src/store/run_folder.hpp"
 
 namespace headtorch::cli {
 namespace {
@@ -28,7 +28,7 @@ ExitCode run_tour(const TourFlags& flags) {
   start_log(LogLevel::kQuiet);
   const Language language = choose("--lang", flags.language, kLanguages);
   const std::int64_t only = flags.step.empty() ? 0 : whole_number("--step", flags.step, 1, kTourSteps);
-  const store::RunFolder folder = store::RunFolder::create("tour", flags.out, store::Occupied::kRefuse);
+  NewFolder folder("tour", flags.out);
   TourSteps steps;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (int number = 1; number <= kTourSteps; ++number) {
