@@ -80,8 +80,9 @@ void DirectFit::fit_line() {
   const double largest = weighted.colwise().norm().maxCoeff();
   solver.setThreshold(std::min(0.5, kLeastSpread * reach / largest));
   solver.compute(weighted);
-  // place . slope = place . pinv(weighted) (root residual): l from the transposed inverse.
-  const Eigen::VectorXd l = root.cwiseProduct(solver.pseudoInverse().transpose() * place);
+  // place . slope = place . pinv(weighted) (root residual): l from the transposed inverse, never formed.
+  const Eigen::VectorXd shares = solver.transpose().solve(place);
+  const Eigen::VectorXd l = root.cwiseProduct(shares);
   const Eigen::VectorXd slope = solver.solve(root.cwiseProduct(residual));
   value_ += place.dot(slope);
   residual -= u * slope;

@@ -87,6 +87,20 @@ TEST(Estimate, OnePointAnswersEverywhere) {
   }
 }
 
+TEST(Estimate, OfALineOverManyRowsHoldsNoSquareMatrix) {
+  constexpr std::size_t kRows = 100'000;  // squared, 80 GB of doubles
+  std::vector<double> x(kRows), y(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    x[i] = static_cast<double>(i) / kRows;
+    y[i] = 2 * x[i] + 1;
+  }
+  const auto found =
+      estimate(one_column(x, y), {Kernel::kGaussian, Degree::kLinear}, {10.0}, places({0.25, 3.0}));
+  EXPECT_NEAR(found[0].value, 1.5, 1e-9);
+  EXPECT_NEAR(found[1].value, 7.0, 1e-9);
+  EXPECT_NEAR(found[0].effective_n, kRows, 1.0);
+}
+
 TEST(RegressionStatistics, AreThoseOfTheWholeMatrix) {
   // A second column that is constant sends the same data through the other path.
   const RegressionData data = waves(80);
