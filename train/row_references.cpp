@@ -8,6 +8,7 @@
 
 #include "src/regress/references.hpp"
 #include "src/regress/regression.hpp"
+#include "src/regress/rules.hpp"
 
 namespace headtorch::train {
 namespace {
@@ -54,11 +55,7 @@ std::vector<double> smooth(const RegressionData& data, const std::vector<double>
 std::vector<double> in_each_column(double h, const RegressionData& data) {
   std::vector<double> bandwidth;
   for (const Variable& column : data.x) {
-    const auto n = static_cast<double>(column.numbers.size());
-    double mean = 0.0, squares = 0.0;
-    for (const double value : column.numbers) mean += value / n;
-    for (const double value : column.numbers) squares += std::pow(value - mean, 2);
-    const double sd = std::sqrt(squares / n);
+    const double sd = regress::spread_of(column.numbers).sd;
     bandwidth.push_back(sd > 0.0 ? h * sd : 1.0);
   }
   return bandwidth;

@@ -54,30 +54,30 @@ void exponentials(double* weights, const double* logarithms, std::size_t n, doub
   }
 }
 
-HEADTORCH_EACH_FLOAT_UNIT
-double sum_of_squares(const double* c, const double* x, std::size_t n, double place) {
+/// sum_j c_j size(x_j - place).
+template <typename Size>
+HEADTORCH_INLINE double sum_of_sizes(const double* c, const double* x, std::size_t n, double place,
+                                     const Size& size) {
   Lanes sum = {};
   for (std::size_t j = 0; j < n; j += kLanes) {
     Lanes value, factor;
     load(value, x + j);
     load(factor, c + j);
     value -= place;
-    sum += factor * value * value;
+    size(value);
+    sum += factor * value;
   }
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 HEADTORCH_EACH_FLOAT_UNIT
+double sum_of_squares(const double* c, const double* x, std::size_t n, double place) {
+  return sum_of_sizes(c, x, n, place, [](Lanes& value) { value *= value; });
+}
+
+HEADTORCH_EACH_FLOAT_UNIT
 double sum_of_distances(const double* c, const double* x, std::size_t n, double place) {
-  Lanes sum = {};
-  for (std::size_t j = 0; j < n; j += kLanes) {
-    Lanes value, factor;
-    load(value, x + j);
-    load(factor, c + j);
-    value -= place;
-    sum += factor * (value < 0.0 ? -value : value);
-  }
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  return sum_of_sizes(c, x, n, place, [](Lanes& value) { value = value < 0.0 ? -value : value; });
 }
 
 double logarithm_of(Kernel kernel, double u) {
