@@ -1,13 +1,13 @@
 #include "src/tasks/series_rows.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "src/core/error.hpp"
+#include "src/tasks/task_table.hpp"
 
 namespace headtorch::tasks {
 namespace {
@@ -84,13 +84,7 @@ std::vector<double> lags_before(const std::vector<double>& values, std::size_t t
 }
 
 const Column& series_column(const table::Table& table, const TaskOptions& options) {
-  if (options.column.empty()) {
-    std::vector<std::string> names;
-    for (const Column& column : table.columns) names.push_back(column.name);
-    throw ConfigError(
-        "task", fmt::format("column is not set: expected --column with one of {}", fmt::join(names, ", ")));
-  }
-  const Column& column = table::find_column(table, options.column, "column");
+  const Column& column = named_column(table, "column", options.column);
   if (column.kind != ColumnKind::kNumber) {
     throw DataError(table.name,
                     fmt::format("column {}: holds {}, expected the numbers of a series", column.name,
@@ -101,8 +95,7 @@ const Column& series_column(const table::Table& table, const TaskOptions& option
 }
 
 SeriesRows series_rows(const TaskOptions& options) {
-  if (options.file.empty()) throw ConfigError("task", "file is not set: expected a CSV table, --file FILE");
-  const table::Table table = table::read_table(options.file);
+  const table::Table table = read_task_table(options);
   const Column* column = &series_column(table, options);
   table::complete_rows(table, {&column, 1}, options.missing);
   SeriesRows made;

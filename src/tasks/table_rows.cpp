@@ -8,6 +8,7 @@
 
 #include "src/core/error.hpp"
 #include "src/core/philox.hpp"
+#include "src/tasks/task_table.hpp"
 
 namespace headtorch::tasks {
 namespace {
@@ -106,15 +107,8 @@ void TableForm::append(const table::Table& table, std::size_t row, std::vector<d
 }
 
 TableRows table_rows(const TaskOptions& options, std::uint64_t seed) {
-  if (options.file.empty()) throw ConfigError("task", "file is not set: expected a CSV table, --file FILE");
-  const table::Table table = table::read_table(options.file);
-  if (options.target.empty()) {
-    std::vector<std::string> names;
-    for (const Column& column : table.columns) names.push_back(column.name);
-    throw ConfigError(
-        "task", fmt::format("target is not set: expected --target with one of {}", fmt::join(names, ", ")));
-  }
-  const Column& target = table::find_column(table, options.target, "target");
+  const table::Table table = read_task_table(options);
+  const Column& target = named_column(table, "target", options.target);
   check_target(table, target);
   std::vector<const Column*> columns = inputs_of(table, target, options.leave_out);
   TableRows made;
