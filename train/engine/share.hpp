@@ -54,7 +54,7 @@ double share_bytes(const Sizes& sizes);
 
 /// One thread's part of a step: its memory, and the passes over it. Sequences go forward and backward a few
 /// at a time, so that what backward needs is still in the cache; results depend on neither how many at a time
-/// nor the thread.
+/// nor the thread. What layers do on the way is in share_forward.cpp and share_backward.cpp.
 class Share {
  public:
   /// Refers to all three.
