@@ -8,6 +8,7 @@
 
 #include "src/regress/references.hpp"
 #include "src/regress/regression.hpp"
+#include "src/regress/row_weights.hpp"
 #include "src/regress/rules.hpp"
 
 namespace headtorch::train {
@@ -44,10 +45,8 @@ RegressionData known(const tasks::Rows& rows) {
 
 std::vector<double> smooth(const RegressionData& data, const std::vector<double>& bandwidth,
                            const std::vector<Variable>& places) {
-  std::vector<double> values;
-  for (const regress::Estimate& estimate : regress::estimate(data, {}, bandwidth, places))
-    values.push_back(estimate.value);
-  return values;
+  return regress::weighted_means(regress::kernel_weights(data, regress::Kernel::kGaussian, bandwidth, places),
+                                 data.y.numbers);
 }
 
 /// h standard deviations of each column: those of a series share one scaling, and differ a little. A constant

@@ -54,12 +54,12 @@ void add_class_report(RegressionReport& report) {
   const auto classes = static_cast<std::size_t>(model.data.y.n_categories);
   std::vector<double> counts(classes, 0.0), of_shares, own;
   for (const std::int64_t code : y) counts[static_cast<std::size_t>(code)] += 1.0;
-  constexpr double kLeast = 1e-15;  // as class_statistics
   for (std::size_t i = 0; i < y.size(); ++i) {
     const auto code = static_cast<std::size_t>(y[i]);
     const double share = (counts[code] - 1.0) / (static_cast<double>(y.size()) - 1.0);
-    of_shares.push_back(-std::log(std::max(share, kLeast)));
-    own.push_back(-std::log(std::max(report.classes->left_out[i * classes + code], kLeast)));
+    of_shares.push_back(-std::log(std::max(share, regress::kLeastProbability)));
+    own.push_back(
+        -std::log(std::max(report.classes->left_out[i * classes + code], regress::kLeastProbability)));
   }
   report.gains.push_back({"the classes' shares", mean(of_shares), paired(of_shares, own)});
 }

@@ -26,6 +26,4 @@ Score aicc(DirectFit& fit, std::span<const double> bandwidth, Slopes slopes);
 Score log_loss(ProductKernel& kernel, std::span<const std::int64_t> classes,
                std::span<const double> bandwidth, Slopes slopes);
 
-constexpr double kLeastProbability = 1e-15;
-
 }  // namespace headtorch::regress

@@ -120,7 +120,10 @@ std::vector<double> class_probabilities(const RegressionData& data, Kernel kerne
                                         const std::vector<double>& bandwidth,
                                         const std::vector<Variable>& places);
 
-/// By leave-one-out; a probability below 1e-15 counts as that in the logarithm.
+/// What a smaller probability counts as in a logarithm.
+inline constexpr double kLeastProbability = 1e-15;
+
+/// By leave-one-out; logarithms of at least kLeastProbability.
 struct ClassStatistics {
   std::vector<double> left_out;  ///< [n, classes]
   double log_loss = 0.0, accuracy = 0.0;
