@@ -6,6 +6,8 @@ libtorch=$root/third_party/libtorch
 libtorch_version=2.11.0
 # These two are all that libtorch_cpu.so itself asks for: 1.2 GB in place of 5 GB.
 libtorch_cpu_packages=(nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85)
+# Headers that those of the runtime include, for libheadtorch_cuda.so (cmake/Cuda.cmake).
+cuda_header_package=nvidia-cuda-crt==13.0.88
 
 libtorch_is_found() {
   cmake -P "$root/cmake/LibTorchSearch.cmake" >"$logs/libtorch-search.log" 2>&1 9>&-
@@ -35,9 +37,9 @@ install_libtorch() {
     fail "no LibTorch was found and this is $(uname -m), expected x86_64 for the download or Torch_DIR set to LibTorch 2.8 to 2.15"
   python=$(python_with_pip) ||
     fail "no Python 3.10 to 3.14 with pip was found, expected one (Debian: apt-get install python3-pip) or Torch_DIR set"
-  arguments=(--no-deps "torch==$libtorch_version" "${libtorch_cpu_packages[@]}")
+  arguments=(--no-deps "torch==$libtorch_version" "${libtorch_cpu_packages[@]}" "$cuda_header_package")
   if has_nvidia_gpu; then
-    arguments=("torch==$libtorch_version")
+    arguments=("torch==$libtorch_version" "$cuda_header_package")
     size=12000 about="3 GB with CUDA, 8 GB unpacked, some minutes"
   fi
   need_disk "$root/third_party" "$size" "LibTorch and the build"
