@@ -1,6 +1,6 @@
-#include "train/engine/share.hpp"
-
 #include <algorithm>
+
+#include "train/engine/share.hpp"
 
 namespace headtorch::train::engine {
 
